@@ -13,7 +13,7 @@ from rich.console import Console
 from seqloom.core.problem import ArgumentError, UserError
 from seqloom.views.alignment import Alignment, alignment, join_tokens
 from seqloom.views.figure import Grid, Panels
-from seqloom.views.terminal_cells import ASCII
+from seqloom.views.terminal import ASCII
 from tests.lens.run_folders import peaked
 from tests.views.test_html import read
 
@@ -35,7 +35,7 @@ def test_of_a_translation() -> None:
     figure = attention.figure
     assert isinstance(figure, Grid)
     assert (figure.rows[1], figure.columns[1]) == ("·cent", "·hundred")
-    assert figure.shade(0, 0) == 1
+    assert figure.darkness()[0][0] == 1
     assert figure.values == attention.weights
 
 

@@ -18,9 +18,9 @@ def test_a_table_has_a_cell_for_each_column() -> None:
 
 
 def test_shades() -> None:
-    assert [GRID.shade(row, column) for row in (0, 1) for column in (0, 1)] == pytest.approx([4 / 6, 0, 1 / 6, 1])
+    assert GRID.darkness() == [pytest.approx([4 / 6, 0]), pytest.approx([1 / 6, 1])]
     flat = Grid("", ("a",), ("a", "b"), ((3.0, float("nan")),), "", "", shades=((2.0, float("nan")),))
-    assert [flat.shade(0, 0), flat.shade(0, 1)] == [1, 0]
+    assert flat.darkness() == [[1, 0]]
 
 
 def test_numbers_of_a_column_share_their_decimals() -> None:
@@ -53,5 +53,5 @@ def test_panels_have_a_weight_for_each_region() -> None:
     with pytest.raises(ArgumentError, match="expected 2 panels, as many as there are names, of 1 rows of 2"):
         Panels("", ("a", "b"), (((1.0, 0.0),), ((1.0,),)))
     assert PANELS.shape == (2, 2)
-    assert [PANELS.lightness(0, row, column) for row in (0, 1) for column in (0, 1)] == [1.0, 0.5, 0.5, 0.0]
+    assert PANELS.lightness(0) == [[1.0, 0.5], [0.5, 0.0]]
     assert alt_text(PANELS) == "Attention: 2 by 2 regions for each of red, disc."

@@ -9,7 +9,7 @@ from hypothesis import given
 from seqloom.views import svg
 from seqloom.views.figure import Curves, Drawing, Grid, Mark, Series
 from seqloom.views.format import escaped
-from seqloom.views.markup import text_width
+from seqloom.views.svg import text_width
 from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, MAP, PANELS, PICTURE, Recipe, drawings
 
 

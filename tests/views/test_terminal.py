@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from seqloom.views import terminal
 from seqloom.views.figure import Bars, Curves, Grid, Series
-from seqloom.views.terminal_cells import ASCII, UNICODE, charset_of, colored, fit
+from seqloom.views.terminal import ASCII, UNICODE, charset_of, color_shades, fit
 from tests.views.examples import CURVES, GRID, MAP, PANELS, TABLE, Recipe, figures
 
 
@@ -105,7 +105,7 @@ def test_panels_stand_beside_each_other_as_far_as_there_is_room() -> None:
 
 def test_color_changes_no_letter() -> None:
     lines = terminal.draw(MAP, width=30)
-    drawn = list(colored(lines))
+    drawn = list(color_shades(lines))
     assert [line.plain for line in drawn] == lines
     assert any(span.style == "#3f8fc4" for span in drawn[-1].spans)
 

@@ -77,8 +77,7 @@ def print_indented(console: Console, text: Text) -> None:
 def print_item(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
     """Print what a task's report has for the terminal: a labeled line, a line, or a figure."""
     from seqloom.tasks.task_report import Remark
-    from seqloom.views.terminal import draw
-    from seqloom.views.terminal_cells import charset_of
+    from seqloom.views.terminal import charset_of, draw
 
     if isinstance(shown, Remark):
         print_labeled(console, *shown)

@@ -16,7 +16,7 @@ from seqloom.cli.console import print_item, show_spinner, stderr, stdout
 from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 from seqloom.core.problem import DataError, TextError, UserError
-from seqloom.views.format import one_line, shorten
+from seqloom.views.format import shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,7 +138,7 @@ class UnknownSymbols:
 
     def warn(self, console: "Console") -> None:
         if self.symbols:
-            names = ", ".join(shorten(one_line(symbol), 40) for symbol in self.symbols)
+            names = ", ".join(shorten(symbol, 40) for symbol in self.symbols)
             message = f"out of the model's vocabulary: {names}{' …' * self.is_cut}"
             console.print(Text.assemble(("warning ", "bold yellow"), message))
 

@@ -22,7 +22,7 @@ from seqloom.training.estimate import Estimate
 from seqloom.training.session import Session
 from seqloom.views import terminal
 from seqloom.views.format import byte_size, duration, show_controls, truncate_with_count
-from seqloom.views.terminal_cells import charset_of, fit
+from seqloom.views.terminal import charset_of, fit
 
 if TYPE_CHECKING:
     from torch import nn

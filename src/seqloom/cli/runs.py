@@ -34,8 +34,7 @@ def runs(folder: str) -> None:
     from seqloom.runs.run_list import list_runs
     from seqloom.tasks.registry import TASKS
     from seqloom.views.figure import Table
-    from seqloom.views.terminal import draw
-    from seqloom.views.terminal_cells import charset_of
+    from seqloom.views.terminal import charset_of, draw
 
     console = stdout()
     if folder == "runs" and not Path(folder).exists():
@@ -68,9 +67,9 @@ def runs(folder: str) -> None:
 def cells(run: "RunSummary", wide: bool) -> tuple[str, ...]:
     """A row of the table. A narrow row has no parameter count, and a shorter date and state."""
     from seqloom.tasks.metrics.registry import readable
-    from seqloom.views.format import byte_size, one_line, rounded, shorten
+    from seqloom.views.format import byte_size, rounded, shorten
 
-    names = (run.name, *(one_line(shorten(name, MAX_NAME)) for name in (run.task, run.model)))
+    names = (run.name, *(shorten(name, MAX_NAME) for name in (run.task, run.model)))
     score = "–" if run.score is None else f"{readable(run.score[0])} {rounded(run.score[1])}"
     size, date, state = byte_size(run.size), local_date(run.created), state_of(run)
     if not wide:

@@ -24,7 +24,7 @@ from seqloom.views.html import (
     page,
 )
 from seqloom.views.lenient import mapping, string
-from seqloom.views.terminal_cells import fit
+from seqloom.views.terminal import fit
 
 SHOWN_SAMPLES, SHOWN_SKIPS = 3, 50
 COSTS = {  # by key of the report's cost: its name, and how it is formatted

@@ -8,7 +8,7 @@ from rich.text import Text
 from seqloom.views.figure import Drawing, Figure
 from seqloom.views.format import one_line, rounded
 from seqloom.views.html import Block, PageSection
-from seqloom.views.terminal_cells import fit
+from seqloom.views.terminal import fit
 
 Answer: TypeAlias = Mapping[str, Any]  # of `Task.predict`
 

@@ -13,7 +13,7 @@ from seqloom.views.figure import Grid, Panels
 from seqloom.views.format import escaped
 from seqloom.views.html import PageSection, page
 from seqloom.views.picture import Picture
-from seqloom.views.terminal_cells import UNICODE, Charset, charset_of, colored
+from seqloom.views.terminal import UNICODE, Charset, charset_of, color_shades
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +110,7 @@ class Alignment:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:32rem;border:0"></iframe>'
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
-        return colored(self.terminal(options.max_width, charset_of(options.encoding)))
+        return color_shades(self.terminal(options.max_width, charset_of(options.encoding)))
 
 
 class _Answer(BaseModel):

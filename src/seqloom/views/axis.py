@@ -25,10 +25,10 @@ class Axis:
     log: bool
     ticks: tuple[tuple[float, str], ...]
 
-    def position(self, value: float) -> float | None:
-        """The position of a value between the ends, 0 to 1; None if it can't be drawn."""
+    def position(self, value: float) -> float:
+        """The position of a value between the ends, 0 to 1; 0 if it can't be drawn."""
         if not drawable(value, self.log):
-            return None
+            return 0.0
         scale: Callable[[float], float] = log10 if self.log else float
         fraction = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
         return min(max(fraction, 0.0), 1.0)
@@ -92,9 +92,7 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
 
 def _ticks(first: int, last: int, step: float) -> tuple[tuple[float, str], ...]:
     decimals = max(0, 1 - floor(log10(step)))  # 3 * 0.1 is 0.30000000000000004
-    return _labeled(
-        [round(index * step, decimals) if decimals < 300 else index * step for index in range(first, last + 1)]
-    )
+    return _labeled([round(index * step, decimals) for index in range(first, last + 1)])
 
 
 def _labeled(ticks: list[float]) -> tuple[tuple[float, str], ...]:

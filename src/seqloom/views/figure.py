@@ -2,14 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import compress
 from math import isfinite
 from typing import Literal, TypeAlias
 
 from seqloom.core.problem import ArgumentError
 from seqloom.views.axis import Axis, drawable, exact_axis, linear_axis, log_axis
-from seqloom.views.format import rounded
+from seqloom.views.format import one_line, rounded
 from seqloom.views.picture import Picture
 
 Points: TypeAlias = tuple[tuple[float, float], ...]
@@ -57,7 +56,6 @@ class Curves:
 
     @property
     def lines(self) -> list[Series]:
-        """The series without the references."""
         return [series for series in self.series if series.style == "line"]
 
     def colored(self) -> tuple[tuple[int, Series], ...]:
@@ -65,9 +63,11 @@ class Curves:
         turns = {id(series): number % 6 + 1 for number, series in enumerate(self.lines)}
         return tuple((series.color or turns.get(id(series), 0), series) for series in self.series)
 
-    def drawable(self, series: Series) -> list[tuple[float, float]]:
-        """The points of a series that the axes can show."""
-        return [(x, y) for x, y in series.points if drawable(x, log=False) and drawable(y, self.log)]
+    def can_draw(self, point: tuple[float, float]) -> bool:
+        return drawable(point[0], log=False) and drawable(point[1], self.log)
+
+    def drawable_points(self, series: Series) -> list[tuple[float, float]]:
+        return list(filter(self.can_draw, series.points))
 
     def marks_of(self, kind: Literal["note", "warning"]) -> list[Mark]:
         return [mark for mark in self.marks if mark.kind == kind and drawable(mark.x, log=False)]
@@ -81,8 +81,10 @@ class Curves:
             low = 0.0
         ys = [y for series in self.series for _, y in series.points]
         if self.limits is not None:
-            return exact_axis(low, high, x_ticks), exact_axis(*self.limits, y_ticks)
-        return exact_axis(low, high, x_ticks), (log_axis if self.log else linear_axis)(ys, y_ticks)
+            y_axis = exact_axis(*self.limits, y_ticks)
+        else:
+            y_axis = (log_axis if self.log else linear_axis)(ys, y_ticks)
+        return exact_axis(low, high, x_ticks), y_axis
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,12 @@ class Bars:
     bars: tuple[tuple[str, float], ...]
     unit: str
     caption: str = ""
+
+    def lengths(self) -> list[float]:
+        """The length of each bar as a share of the longest; 0 for a value that can't be drawn."""
+        sizes = [abs(value) if drawable(value, log=False) else 0.0 for _, value in self.bars]
+        longest = max(sizes, default=0.0) or 1.0
+        return [size / longest for size in sizes]
 
 
 @dataclass(frozen=True)
@@ -125,20 +133,12 @@ class Grid:
                 expected = f"{len(self.rows)} rows of {len(self.columns)}, as many as there are names"
                 raise ArgumentError("Grid", argument, "another shape", expected)
 
-    def shade(self, row: int, column: int) -> float:
-        """How dark a cell is, from 0 to 1; 0 for a value that is not finite."""
+    def darkness(self) -> list[list[float]]:
+        """How dark each cell is, from 0 to 1; 0 for a value that is not finite."""
         if self.shades is not None:
-            shade = self.shades[row][column]
-            return min(max(shade, 0.0), 1.0) if isfinite(shade) else 0.0
-        (low, high), value = self._range, self.values[row][column]
-        if not isfinite(value) or high <= low:
-            return 0.0
-        return (value / 2 - low / 2) / (high / 2 - low / 2)  # halves: high - low may overflow
-
-    @cached_property
-    def _range(self) -> tuple[float, float]:
-        finite = [value for values in self.values for value in values if isfinite(value)]
-        return min(finite, default=0.0), max(finite, default=0.0)
+            return _shares(self.shades, 0.0, 1.0)
+        finite = [value for row in self.values for value in row if isfinite(value)]
+        return _shares(self.values, min(finite, default=0.0), max(finite, default=0.0))
 
 
 @dataclass(frozen=True)
@@ -167,14 +167,26 @@ class Panels:
         first = self.weights[0] if self.weights else ()
         return len(first), len(first[0]) if first else 0
 
-    def lightness(self, panel: int, row: int, column: int) -> float:
-        """The weight of a region divided by the largest of its panel, from 0 to 1."""
-        weight, largest = self.weights[panel][row][column], self._largest[panel]
-        return min(max(weight / largest, 0.0), 1.0) if largest > 0 and isfinite(weight) else 0.0
+    def lightness(self, panel: int) -> list[list[float]]:
+        """The weight of each region divided by the largest of the panel, from 0 to 1."""
+        weights = self.weights[panel]
+        return _shares(weights, 0.0, max((x for row in weights for x in row if isfinite(x)), default=0.0))
 
-    @cached_property
-    def _largest(self) -> list[float]:
-        return [max((x for row in panel for x in row if isfinite(x)), default=0.0) for panel in self.weights]
+    def tiles(self) -> list[tuple[str, int | None]]:
+        """The name and the panel of each image to draw; None is the picture as it is, which comes first."""
+        names = [(one_line(name), panel) for panel, name in enumerate(self.names)]
+        return [*([("picture", None)] if self.picture is not None else []), *names]
+
+
+def _shares(rows: tuple[tuple[float, ...], ...], low: float, high: float) -> list[list[float]]:
+    """The position of each value between `low` and `high`, from 0 to 1; 0 for a value that is not finite."""
+
+    def share(value: float) -> float:
+        if not isfinite(value) or high <= low:
+            return 0.0
+        return min(max((value / 2 - low / 2) / (high / 2 - low / 2), 0.0), 1.0)  # halves: high - low may overflow
+
+    return [list(map(share, row)) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -218,8 +230,7 @@ def alt_text(drawing: Drawing) -> str:
         case Curves():
             text = f"{drawing.title}: {drawing.y} by {drawing.x}."
             for series in drawing.lines:
-                values = [y for _, y in series.points if isfinite(y)]
-                text += f" {series.name}: {_range_text(values)}."
+                text += f" {series.name}: {_range_text([y for _, y in series.points if isfinite(y)])}."
             return text
         case Bars():
             bars = ", ".join(f"{name} {rounded(value)}" for name, value in drawing.bars[:20])
@@ -235,7 +246,5 @@ def alt_text(drawing: Drawing) -> str:
 def _range_text(values: list[float]) -> str:
     if not values:
         return "no points"
-    ends = (
-        f"from {rounded(values[0])} to {rounded(values[-1])}, between {rounded(min(values))} and {rounded(max(values))}"
-    )
-    return f"{len(values)} point{'s' * (len(values) > 1)}, {ends}"
+    first, last, low, high = map(rounded, (values[0], values[-1], min(values), max(values)))
+    return f"{len(values)} point{'s' * (len(values) > 1)}, from {first} to {last}, between {low} and {high}"

@@ -112,12 +112,13 @@ def truncate_with_count(text: str, limit: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters; the last is an ellipsis if some are left out.
+    """One line of at most `limit` characters; the last is an ellipsis if some are left out.
 
     >>> shorten("abcdef", 4)
     'abc…'
     """
-    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+    line = one_line(text)
+    return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
 
 
 def escaped(text: str) -> str:

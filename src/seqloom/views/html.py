@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, Union
 from seqloom.views import svg
 from seqloom.views.figure import Drawing, Figure, Grid, Panels, Table
 from seqloom.views.format import escaped
-from seqloom.views.markup import element
+from seqloom.views.svg import element
 
 WIDE, NARROW = 968, 460  # pixels of a full-width drawing on a large screen and on a phone
 

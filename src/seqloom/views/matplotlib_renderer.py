@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from math import ceil
+from math import ceil, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,7 @@ from seqloom.core.problem import UserError
 from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Table
 from seqloom.views.format import one_line, rounded, shorten, tick_label
-from seqloom.views.svg import LIGHT, MASK_OPACITY
-from seqloom.views.svg_curves import MAX_DOTS
+from seqloom.views.svg import LIGHT, MASK_OPACITY, MAX_DOTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,6 @@ PER_ROW, SIDE = 6, 1.1  # panels, and inches of each
 def draw(figure: Figure, width: float | None = None, height: float | None = None) -> Plot:
     """The figure in matplotlib, without global state; width and height in inches, by default those that fit.
 
-    >>> from seqloom.views.figure import Series
     >>> plot = draw(Curves("Loss", (Series("training", ((0.0, 2.0), (1.0, 1.0))),), x="step", y="loss"))
     >>> plot.axes[0].get_xlabel()
     'step'
@@ -72,11 +70,15 @@ def save_plot(figure: Figure, path: Path) -> None:
 def _size(figure: Figure) -> tuple[float, float]:
     """Width and height in inches."""
     if isinstance(figure, Panels):
-        count = len(figure.names) + (figure.picture is not None)
+        count = len(figure.tiles())
         return SIDE * min(max(count, 2), PER_ROW), (SIDE + 0.2) * max(ceil(count / PER_ROW), 1) + 0.4
     if isinstance(figure, Grid) and figure.cells == "shades":  # squares, next to names
         return 1.3 + 0.24 * min(max(len(figure.columns), 8), 60), 1.3 + 0.24 * min(len(figure.rows), 60)
     return 5.5, 3.0
+
+
+def _short_names(names: tuple[str, ...]) -> list[str]:
+    return [shorten(name, 30) for name in names]
 
 
 def _curves(curves: Curves, axes: Axes) -> None:
@@ -89,8 +91,8 @@ def _curves(curves: Curves, axes: Axes) -> None:
     axes.set_xticks([value for value, _ in x_axis.ticks], [name for _, name in x_axis.ticks])
     axes.set_xlim(x_axis.low, x_axis.high)
     for color, series in curves.colored():
-        xs = [x for x, _ in series.points if drawable(x, log=False)]
-        ys = [y if drawable(y, curves.log) else float("nan") for x, y in series.points if drawable(x, log=False)]
+        points = [(x, y if drawable(y, curves.log) else nan) for x, y in series.points if drawable(x, log=False)]
+        xs, ys = [x for x, _ in points], [y for _, y in points]
         name = one_line(series.name).lstrip("_") or "–"  # matplotlib hides names that begin with an underscore
         if series.style == "reference":
             axes.plot(xs, ys, color="0.5", linewidth=1, linestyle=(0, (2, 3)), label=name)
@@ -110,24 +112,25 @@ def _curves(curves: Curves, axes: Axes) -> None:
 
 
 def _bars(bars: Bars, axes: Axes) -> None:
-    sizes = [value if drawable(value, log=False) else 0.0 for _, value in bars.bars]
-    container = axes.barh(range(len(sizes)), sizes, color=LIGHT[0])
-    axes.bar_label(container, labels=[rounded(value) for _, value in bars.bars], padding=3)
-    axes.set_yticks(range(len(sizes)), [shorten(one_line(name), 30) for name, _ in bars.bars])
+    names, values = tuple(name for name, _ in bars.bars), [value for _, value in bars.bars]
+    positions = range(len(values))
+    container = axes.barh(positions, [v if drawable(v, log=False) else 0.0 for v in values], color=LIGHT[0])
+    axes.bar_label(container, labels=list(map(rounded, values)), padding=3)
+    axes.set_yticks(positions, _short_names(names))
     axes.invert_yaxis()
     axes.set_xlabel(one_line(bars.unit))
 
 
 def _grid(grid: Grid, axes: Axes) -> None:
-    shades = [[grid.shade(row, column) for column in range(len(grid.columns))] for row in range(len(grid.rows))]
+    darkness, is_map = grid.darkness(), grid.cells == "shades"
     if grid.rows and grid.columns:
-        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="equal" if grid.cells == "shades" else "auto")
-    rotation = 90 if grid.cells == "shades" or sum(map(len, grid.columns)) > 50 else 0
-    axes.set_xticks(range(len(grid.columns)), [shorten(one_line(name), 30) for name in grid.columns], rotation=rotation)
-    axes.set_yticks(range(len(grid.rows)), [shorten(one_line(name), 30) for name in grid.rows])
+        axes.imshow(darkness, cmap="Blues", vmin=0, vmax=1, aspect="equal" if is_map else "auto")
+    rotation = 90 if is_map or sum(map(len, grid.columns)) > 50 else 0
+    axes.set_xticks(range(len(grid.columns)), _short_names(grid.columns), rotation=rotation)
+    axes.set_yticks(range(len(grid.rows)), _short_names(grid.rows))
     axes.set_xlabel(one_line(grid.column_axis))
     axes.set_ylabel(one_line(grid.row_axis))
-    if grid.cells == "shades":
+    if is_map:
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.tick_params(length=0)
@@ -135,19 +138,18 @@ def _grid(grid: Grid, axes: Axes) -> None:
     elif len(grid.columns) <= 12:
         for row, values in enumerate(grid.values):
             for column, value in enumerate(values):
-                color = "white" if shades[row][column] > 0.55 else "black"
+                color = "white" if darkness[row][column] > 0.55 else "black"
                 axes.text(column, row, tick_label(value), ha="center", va="center", color=color, fontsize="small")
 
 
 def _table(table: Table, axes: Axes) -> None:
     axes.set_axis_off()
-    cells = [[shorten(one_line(cell), 60) for cell in row] for row in table.texts()]
+    cells = [[shorten(cell, 60) for cell in row] for row in table.texts()]
     if not cells or not table.header:
         return
-    header = [one_line(name) for name in table.header]
-    for (_, column), cell in (
-        axes.table(cells, colLabels=header, loc="upper left", edges="horizontal").get_celld().items()
-    ):
+    header = list(map(one_line, table.header))
+    drawn = axes.table(cells, colLabels=header, loc="upper left", edges="horizontal")
+    for (_, column), cell in drawn.get_celld().items():
         cell.get_text().set_horizontalalignment("right" if table.numeric(column) else "left")
         cell.set_edgecolor("0.8")
 
@@ -156,26 +158,22 @@ def _panels(panels: Panels, plot: Plot) -> None:
     """The picture as it is, and again for each name, dark where the weight is small."""
     import numpy as np
 
-    (rows, columns), picture = panels.shape, panels.picture
-    first = int(picture is not None)
-    count = len(panels.names) + first
-    for index in range(count):
-        axes = plot.add_subplot(ceil(count / PER_ROW), min(count, PER_ROW), index + 1)
+    picture, tiles = panels.picture, panels.tiles()
+    for index, (name, panel) in enumerate(tiles, 1):
+        axes = plot.add_subplot(ceil(len(tiles) / PER_ROW), min(len(tiles), PER_ROW), index)
         axes.set_axis_off()
-        name, color = (panels.names[index - first], "black") if index >= first else ("picture", "0.4")
-        axes.set_title(shorten(one_line(name), 16), fontsize="small", color=color, pad=3)
+        axes.set_title(shorten(name, 16), fontsize="small", color="0.4" if panel is None else "black", pad=3)
         extent = (0, picture.width, picture.height, 0) if picture is not None else None
         if picture is not None:
-            axes.imshow(
-                np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width, 3), extent=extent
-            )
-        if index < first or not rows * columns:
+            pixels = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width, 3)
+            axes.imshow(pixels, extent=extent)
+        weights = np.array(panels.lightness(panel) if panel is not None else [])
+        if not weights.size:
             continue
-        weights = [[panels.lightness(index - first, row, column) for column in range(columns)] for row in range(rows)]
         if picture is None:
             axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
         else:
-            mask = np.zeros((rows, columns, 4))
-            mask[..., 3] = MASK_OPACITY * (1 - np.array(weights))
+            mask = np.zeros((*weights.shape, 4))
+            mask[..., 3] = MASK_OPACITY * (1 - weights)
             axes.imshow(mask, extent=extent, interpolation="nearest")
     plot.suptitle(one_line(panels.title), x=0.01, ha="left", fontsize="medium")

@@ -8,7 +8,7 @@ from rich.text import Text
 from seqloom.tasks.label_report import LabelReport
 from seqloom.tasks.task_report import Answer, fit_line
 from seqloom.views.format import one_line
-from seqloom.views.terminal_cells import fit
+from seqloom.views.terminal import fit
 
 OTHERS = 3  # labels beside the likeliest
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from seqloom.tasks.task_report import Answer, TaskReport, fit_line
 from seqloom.views.format import one_line, rounded
-from seqloom.views.terminal_cells import fit
+from seqloom.views.terminal import fit
 
 
 class LanguageReport(TaskReport):
