@@ -24,6 +24,7 @@ PER_ROW, SIDE = 6, 1.1  # panels, and inches of each
 def draw(figure: Figure, width: float | None = None, height: float | None = None) -> Plot:
     """The figure in matplotlib, without global state; width and height in inches, by default those that fit.
 
+    >>> from seqloom.views.figure import Series
     >>> plot = draw(Curves("Loss", (Series("training", ((0.0, 2.0), (1.0, 1.0))),), x="step", y="loss"))
     >>> plot.axes[0].get_xlabel()
     'step'

@@ -105,10 +105,18 @@ def standalone(drawing: Drawing) -> str:
     width = preferred_width(drawing)
     height, content = _content(drawing, width)
     style = f"<style>{STYLE}.figure{{width:{width + 24}px;max-width:100%;background:var(--paper)}}</style>"
-    size = {"viewBox": f"-12 -12 {width + 24} {height + 24}", "width": width + 24, "height": height + 24}
-    namespace = "http://www.w3.org/2000/svg"
-    title = tooltip(alt_text(drawing))
-    return element("svg", title, style, content, xmlns=namespace, class_="figure", **size, role="img")
+    return element(
+        "svg",
+        tooltip(alt_text(drawing)),
+        style,
+        content,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="figure",
+        viewBox=f"-12 -12 {width + 24} {height + 24}",
+        width=width + 24,
+        height=height + 24,
+        role="img",
+    )
 
 
 def preferred_width(drawing: Drawing) -> int:
