@@ -126,12 +126,7 @@ class ClassHead(StepHead):
     def check_target(
         self, location: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
     ) -> Shaped[Tensor, "*steps_and_outputs"]:
-        check_target_shape(location, target, scores.shape[:-1], "a class each", scores)
-        if target.dtype not in (torch.int32, torch.int64):
-            raise ArgumentError(location, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
-        target = mask_target(target, lengths)
-        check_target_range(location, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
-        return target.long()
+        return check_class_target(location, target, scores, lengths)
 
     @abstractmethod
     def probabilities_from_scores(self, scores: Scores, lengths: Lengths) -> Float[Tensor, "batch time classes"]: ...
@@ -154,6 +149,18 @@ class ClassHead(StepHead):
         if prior.shape != (self.classes,):
             raise ArgumentError(location, "prior", f"shape {list(prior.shape)}", f"[{self.classes}], one per class")
         self.output.bias.copy_(self.prior_scores(prior))
+
+
+def check_class_target(
+    location: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
+) -> Int[Tensor, "*steps"]:
+    """Check integers [*steps], each a class that has a score; return them as int64."""
+    check_target_shape(location, target, scores.shape[:-1], "a class each", scores)
+    if target.dtype not in (torch.int32, torch.int64):
+        raise ArgumentError(location, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
+    target = mask_target(target, lengths)
+    check_target_range(location, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
+    return target.long()
 
 
 def pad_predictions(classes: Int[Tensor, "batch time"], lengths: Lengths) -> Int[Tensor, "batch time"]:
