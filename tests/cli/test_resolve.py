@@ -156,3 +156,26 @@ def test_an_unknown_option_names_the_nearest(seqloom: Seqloom, wrong: str, meant
 
 def test_an_option_like_no_other_names_none() -> None:
     assert nearest_option("--zzzzzz", ["--out", "--json"]) is None
+
+
+def test_an_error_names_the_keys_as_the_file_does(tmp_path: Path, seqloom: Seqloom) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text("task = 'tag'\n[train]\nbatch = 64\nbatch_size = 8\n")
+    result = seqloom("train", "--config", str(config))
+    expected = "train.batch and train.batch_size are both given (64, 8). Give one of them."
+    assert result.err == f"seqloom: {config}:4: {expected}\n"
+    config.write_text("task = 'tag'\n[model]\nwidth = 0\n")
+    assert seqloom("train", "--config", str(config)).err.startswith(f"seqloom: {config}:3: model.width is 0; expected")
+
+
+def test_a_key_without_effect_names_the_file_that_was_given(seqloom: Seqloom) -> None:
+    Path("pairs.tsv").write_text("one\tun\n")
+    result = seqloom("train", "translate", "pairs.tsv", "--data.examples", "50")
+    assert result.err == "seqloom: --data.examples has no effect together with pairs.tsv. Leave it out.\n"
+
+
+def test_an_unknown_key_ends_with_one_remark(tmp_path: Path, seqloom: Seqloom) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text("task = 'tag'\n[train]\nzzz = 64\n")
+    error = seqloom("train", "--config", str(config)).err
+    assert error == f"seqloom: {config}:3: unknown key train.zzz. (seqloom train tag --help lists all)\n"

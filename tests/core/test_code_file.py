@@ -10,8 +10,9 @@ import pytest
 
 from seqloom.core.code_file import MAX_BYTES, load_code
 from seqloom.core.names import ACTIVATIONS, SCORES
-from seqloom.core.problem import MAX_EXCEPTION, PartError, UserError
+from seqloom.core.problem import PartError, UserError
 from seqloom.core.registry import user_defined_parts
+from seqloom.core.wording import MAX_EXCEPTION
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
 

@@ -41,6 +41,7 @@ def shouted(dotted: str, value: str | None) -> str:
             Problem("a", "unknown", "Did you mean lr? (--help lists all)"),
             "unknown. Did you mean lr? (--help lists all)",
         ),
+        (Problem("a", "unknown key", "(--help lists all)"), "unknown key. (--help lists all)"),
         (Problem("a", "it goes on …"), "it goes on …"),
     ],
 )

@@ -49,9 +49,9 @@ def test_patterns_stand_for_files(
 
 def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
     assert message([folder / "corups.txt"]) == (
-        f"{folder}/corups.txt: there is no such file. The nearest there: {folder}/corpus.txt."
+        f"{folder}/corups.txt: there is no such file. Did you mean {folder}/corpus.txt?"
     )
-    assert f"no file matches. The nearest there: {folder}/corpus.txt" in message([folder / "corpora*.txt"])
+    assert f"no file matches. Did you mean {folder}/corpus.txt?" in message([folder / "corpora*.txt"])
     assert message([folder / "zzz"]).endswith("there is no such file. Check the name.")
     assert f"there is no folder {folder}/nowhere." in message([folder / "nowhere" / "a.txt"])
     assert "only folders match" in message([folder / "de*"])

@@ -148,3 +148,11 @@ def test_what_evaluate_says_of_answers() -> None:
     assert table.header == ("source tokens", "sentences", "BLEU", "chrF", "exact match")
     assert table.rows == (("3 to 7", 2, 0.0, 50.0, 0.5),)
     assert list(TranslateReport({"bleu": 3.0}, {}).evaluation_lines()) == []
+
+
+def test_several_hypotheses_are_below_their_source() -> None:
+    hypotheses = [{"translation": text, "score": -0.5, "ended": True} for text in ("deux", "trois")]
+    answer = {"text": "two", **hypotheses[0]}
+    assert [line.plain for line in TranslateReport.answer_lines(answer, 80)] == ["deux", "    two"]
+    lines = [line.plain for line in TranslateReport.answer_lines(answer | {"n_best": hypotheses}, 80)]
+    assert lines == ["two", "1. deux  -0.50", "2. trois  -0.50"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from seqloom.core.problem import RunError, SeqloomError
+from seqloom.core.safe_open import system_reason
 
 TEMPORARY = ".making-"  # prefix of the names of incomplete files and folders
 LOCK, NEW_LOCK = "lock", "locking"  # of the lock file of a temporary folder; before it is locked
@@ -32,8 +33,7 @@ def write_errors(path: Path) -> Iterator[None]:
     except WriteError:
         raise
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        message, advice = f"could not be written ({reason})", "Make room or choose another folder"
+        message, advice = f"could not be written ({system_reason(error)})", "Make room or choose another folder"
         raise WriteError(message, advice, location=path) from error
 
 

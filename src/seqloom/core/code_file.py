@@ -17,7 +17,7 @@ from seqloom.core.part_origin import EXECUTED, code_hash
 from seqloom.core.problem import PartError, SeqloomError, UserError
 from seqloom.core.registry import Names, undo_on_error, user_defined_parts
 from seqloom.core.run_format import MANIFEST
-from seqloom.core.safe_open import NotRegular, open_regular
+from seqloom.core.safe_open import NotRegular, TooLarge, read_bytes, system_reason
 from seqloom.core.wording import describe_exception
 
 MAX_BYTES = 16 << 20
@@ -63,27 +63,25 @@ def is_loaded(digest: str) -> bool:
 def read_source(path: Path) -> bytes:
     """The content of a file in UTF-8."""
     try:
-        with open_regular(path) as stream:
-            source = stream.read(MAX_BYTES + 1)
+        source = read_bytes(path, MAX_BYTES)
+        source.decode()
+        return source
     except (FileNotFoundError, NotADirectoryError):
         advice = "Check the name: --code takes a Python file"
         raise UserError("there is no such file", advice, location=path, code="code-missing") from None
     except NotRegular:
         message = "is a folder" if path.is_dir() else "is not a plain file"
         raise UserError(message, "Name a Python file", location=path, code="code-not-a-file") from None
+    except TooLarge as error:
+        message = f"{error.strerror}, too large for Python code"
+        raise UserError(message, "Name a Python file", location=path, code="code-too-large") from None
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise UserError(f"can't be read ({reason})", "Allow it", location=path, code="code-unreadable") from None
-    if len(source) > MAX_BYTES:
-        message = f"more than {MAX_BYTES:,} bytes, too large for Python code"
-        raise UserError(message, "Name a Python file", location=path, code="code-too-large")
-    try:
-        source.decode()
+        message = f"can't be read ({system_reason(error)})"
+        raise UserError(message, "Allow it", location=path, code="code-unreadable") from None
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
         advice = "Save it as UTF-8, or name a Python file"
         raise UserError("not UTF-8", advice, location=f"{path}:{line}", code="code-not-utf8") from None
-    return source
 
 
 def refuse_run_folder(path: Path) -> None:

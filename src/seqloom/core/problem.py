@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters of Unicode, which no text contains
 KEY_NAME = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
-HAS_END = re.compile(r"[.?…]$|[.?] \([^()]*\)$")
+HAS_END = re.compile(r"[.?…]$|(^|[.?] )\([^()]*\)$")
 # Control characters, surrogates, noncharacters, and characters that reverse a line or have no width, except the two
 # joiners that some scripts and emoji need.
 INVISIBLE = re.compile(
@@ -105,16 +105,23 @@ def render(text: str, format_key: KeyFormatter = as_key) -> str:
     return INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), format_keys(text, format_key))
 
 
+def rename_keys(text: str, rename: Callable[[str], str]) -> str:
+    """A text with other names of the keys in it."""
+    return KEY_NAME.sub(lambda match: str(KeyName(rename(match[1]), match[2])), text)
+
+
 def format_keys(text: str, format_key: KeyFormatter = as_key) -> str:
     """A text for programs: with formatted keys, and without escapes."""
     return KEY_NAME.sub(lambda match: format_key(match[1], match[2]), text)
 
 
 def end_sentence(text: str) -> str:
-    """Add a full stop, unless the text ends with punctuation.
+    """Add a full stop, unless the text ends with punctuation or a remark of its own in parentheses.
 
     >>> end_sentence("no such file"), end_sentence("Which? (--help lists all)"), end_sentence("bad (line 3)")
     ('no such file.', 'Which? (--help lists all)', 'bad (line 3).')
+    >>> end_sentence("(--help lists all)")
+    '(--help lists all)'
     """
     return text if not text or HAS_END.search(text) else f"{text}."
 

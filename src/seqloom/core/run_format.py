@@ -31,7 +31,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
-from seqloom.core.safe_open import NotRegular, open_regular
+from seqloom.core.safe_open import NotRegular, TooLarge, open_regular, read_bytes, system_reason
 
 FORMAT = 1
 MAX_BYTES = 64 << 20  # of a JSON or TOML file
@@ -214,12 +214,7 @@ def sha256(path: Path) -> str:
 def read_text(path: Path) -> str:
     """A text file of a run, of a limited size."""
     try:
-        with open_regular(path) as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            message = f"more than {MAX_BYTES:,} bytes, too large to be a run's"
-            raise RunError(message, "Restore it from a copy", location=path)
-        return content.decode()
+        return read_bytes(path, MAX_BYTES).decode()
     except UnicodeDecodeError:
         raise RunError("not UTF-8, so it is damaged", "Restore the file from a copy", location=path) from None
     except OSError as error:
@@ -241,7 +236,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def cannot_read(path: Path, error: OSError) -> RunError:
     if isinstance(error, NotRegular):
         return RunError("not a plain file, so it is not a run's", "Restore it from a copy", location=path)
-    reason = (error.strerror or type(error).__name__).lower()
-    return RunError(
-        f"can't be read ({reason})", "Change its permissions, or restore the file from a copy", location=path
-    )
+    if isinstance(error, TooLarge):
+        return RunError(f"{error.strerror}, too large to be a run's", "Restore it from a copy", location=path)
+    advice = "Change its permissions, or restore the file from a copy"
+    return RunError(f"can't be read ({system_reason(error)})", advice, location=path)

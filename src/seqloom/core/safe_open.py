@@ -1,4 +1,4 @@
-"""Plain files alone: a pipe would keep its reader waiting for ever, a device may never end."""
+"""Read plain files only: to read a pipe may block, and a device may have no end."""
 
 import errno
 import os
@@ -8,21 +8,39 @@ from pathlib import Path
 
 
 class NotRegular(OSError):
-    """A folder, a pipe, a socket or a device where a plain file should be."""
+    """The path is a folder, a pipe, a socket or a device."""
+
+
+class TooLarge(OSError):
+    """The file has more bytes than the reader accepts."""
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """A plain file, open to be read in bytes; of anything else a `NotRegular` at once, and nothing is read of it.
+    """Open a plain file to read its bytes; nothing is read from anything else.
 
     >>> open_regular(Path("/dev/null"))
     Traceback (most recent call last):
     seqloom.core.safe_open.NotRegular: [Errno 22] not a plain file: '/dev/null'
     """
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise NotRegular(errno.EINVAL, "not a plain file", str(path))
-        return os.fdopen(number, "rb")
+        return os.fdopen(fd, "rb")
     except BaseException:
-        os.close(number)
+        os.close(fd)
         raise
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """The content of a plain file, which may come from a stranger."""
+    with open_regular(path) as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise TooLarge(errno.EFBIG, f"more than {max_bytes:,} bytes", str(path))
+    return content
+
+
+def system_reason(error: OSError) -> str:
+    """The system's reason for an error, in a sentence."""
+    return (error.strerror or type(error).__name__).lower()

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from seqloom.core.problem import DataError
+from seqloom.core.wording import join_words
 from seqloom.data.text_io import cannot_read, refuse_pipe
 
 # File and folder names that denote a split of a dataset, not a class.
@@ -67,7 +68,9 @@ def _similar_names(path: Path) -> str:
     except OSError:
         pass
     nearest = get_close_matches(path.name, names, n=3)
-    return f"The nearest there: {', '.join(str(folder / name) for name in nearest)}" if nearest else "Check the name"
+    return (
+        f"Did you mean {join_words([str(folder / name) for name in nearest], 'or')}?" if nearest else "Check the name"
+    )
 
 
 def without_gz(path: Path) -> Path:

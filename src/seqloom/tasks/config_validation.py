@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from seqloom.core.config.applicability import UnusedKey, has_key, unused_keys, without_keys
+from seqloom.core.config.applicability import has_key, unused_keys, without_effect, without_keys
 from seqloom.core.config.migration import americanize, renamed_key
 from seqloom.core.config.section import NONE, merge_values, parse_none, section_of
 from seqloom.core.did_you_mean import closest_name
@@ -125,7 +125,7 @@ def key_of_another_task(key: Key, task: str) -> Problem:
         tasks = f"{', '.join(others)} and {last}" if others else last
         message = f"decode has no effect in {task}; it is a section of {tasks}"
         return Problem("key-without-use", message, "Leave it out", key=key.dotted)
-    return UnusedKey(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem
+    return without_effect(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}")
 
 
 def unknown_key(key: str, raw: Nested) -> Problem:

@@ -209,9 +209,11 @@ class GenerationReport(TaskReport):
 
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
-        """The hypotheses with their scores, and the source below them."""
+        """An answer above its source; or several hypotheses with their scores, below the source."""
         hypotheses = answer.get("n_best", [answer])
         several = len(hypotheses) > 1
+        if several:
+            yield Text(fit_line(answer[cls.source_key], width, 0), "dim")
         for rank, hypothesis in enumerate(hypotheses, 1):
             line = Text(f"{rank}. ", "dim") if several else Text()
             line.append(one_line(hypothesis[cls.answer_key]) or "(nothing)", "bold green")
@@ -219,7 +221,8 @@ class GenerationReport(TaskReport):
             if not hypothesis["ended"]:
                 reason = WHY_CUT[hypothesis["cut_by"]].format(len(hypothesis["tokens"]))
                 yield Text(f"    not ended: {reason}", "yellow")
-        yield Text(f"    {fit_line(answer[cls.source_key], width, 4)}", "dim")
+        if not several:
+            yield Text(f"    {fit_line(answer[cls.source_key], width, 4)}", "dim")
 
 
 def _curves(title: str, bins: Sequence[LengthBin], names: Sequence[str], most: float) -> Curves | None:

@@ -1,55 +1,46 @@
 """Keys that have no use, given the other keys: setting one is an error, and saved configs leave them out."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from seqloom.core.config.section import DEFAULT_INFO, AllBut, Condition, KeyInfo, Section, info_of
+from seqloom.core.config.section import DEFAULT_INFO, AllBut, Condition, Section, info_of
 from seqloom.core.problem import KeyName, Problem
 
 FILES = ("train", "valid", "test")
 
 
-@dataclass(frozen=True)
-class UnusedKey:
-    """A key that has no effect, and the other key whose value causes that."""
+class UnusedKey(NamedTuple):
+    """A key that has no effect, the other key whose value causes that, and the error for it."""
 
     key: str
-    reason: str
     decided_by: str
-    instead: str = DEFAULT_INFO.instead
+    problem: Problem
 
-    @property
-    def problem(self) -> Problem:
-        return Problem(
-            "key-without-use", f"{KeyName(self.key)} has no effect {self.reason}", self.instead, key=self.key
-        )
+
+def without_effect(key: str, reason: str, advice: str = DEFAULT_INFO.instead) -> Problem:
+    return Problem("key-without-use", f"{KeyName(key)} has no effect {reason}", advice, key=key)
 
 
 def unused_keys(experiment: Section) -> Iterator[UnusedKey]:
     """The keys that have no effect in this experiment. A key may be yielded twice."""
-    data = getattr(experiment, "data", None)
-    has_files = any(getattr(data, name, ()) for name in FILES)
-    for dotted, info in key_infos(experiment).items():
+    sections = {name: section for name, section in experiment if isinstance(section, Section)}
+    has_files = any(getattr(sections.get("data"), name, ()) for name in FILES)
+    for key, info in (
+        (f"{name}.{key}", info_of(field))
+        for name, section in sections.items()
+        for key, field in type(section).model_fields.items()
+    ):
         if info.of_file and not has_files:
-            yield UnusedKey(dotted, "without a file to read, and none is named", "data.corpus", info.instead)
+            problem = without_effect(key, "without a file to read, and none is named", info.instead)
+            yield UnusedKey(key, "data.corpus", problem)
         for other, condition in info.only_with.items():
             section_name, _, name = other.partition(".")
-            section = getattr(experiment, section_name, None)
+            section = sections.get(section_name)
             if section is not None and name in type(section).model_fields:
                 current = getattr(section, name)
                 if not holds(condition, current):
                     reason = conflict_reason(other, current, allowed(condition, experiment.choices(other)))
-                    yield UnusedKey(dotted, reason, other, info.instead)
-
-
-def key_infos(experiment: Section) -> dict[str, KeyInfo]:
-    """The declarations of the keys of all sections, by dotted name."""
-    sections = {name: section for name, section in experiment if isinstance(section, Section)}
-    return {
-        f"{name}.{key}": info_of(field)
-        for name, section in sections.items()
-        for key, field in type(section).model_fields.items()
-    }
+                    yield UnusedKey(key, other, without_effect(key, reason, info.instead))
 
 
 def holds(condition: Condition, current: object) -> bool:
@@ -75,9 +66,11 @@ def conflict_reason(other: str, current: object, values: tuple[object, ...]) -> 
     ...     render(conflict_reason("model.init", None, ("normal",))),
     ... )
     ('with train.schedule halve; it goes with cosine', 'without model.init')
-    >>> render(conflict_reason("decode.beam_size", 4, (1,)))
-    'with decode.beam_size 4; it goes with 1'
+    >>> render(conflict_reason("decode.beam_size", 4, (1,))), conflict_reason("data.train", ("pairs.tsv",), ((),))
+    ('with decode.beam_size 4; it goes with 1', 'together with pairs.tsv')
     """
+    if other == "data.train" and isinstance(current, tuple) and current:  # a file may be named without this key
+        return f"together with {current[0]}"
     words = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
     if not current:
         return f"without {KeyName(other)}"

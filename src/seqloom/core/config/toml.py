@@ -10,8 +10,8 @@ from pathlib import Path
 from seqloom.core.config.applicability import unused_keys
 from seqloom.core.config.migration import older_names
 from seqloom.core.config.section import NONE, Section, section_of
-from seqloom.core.problem import ConfigError, DataError
-from seqloom.core.safe_open import NotRegular, open_regular
+from seqloom.core.problem import ConfigError, DataError, rename_keys
+from seqloom.core.safe_open import NotRegular, TooLarge, read_bytes, system_reason
 
 MAX_BYTES = 1 << 20
 
@@ -37,20 +37,18 @@ def read_values(path: Path) -> dict[str, object]:
 def read_text(path: Path) -> str:
     """The text of a config file. The file may be untrusted, so its size is limited."""
     try:
-        with open_regular(path) as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            message = f"more than {MAX_BYTES:,} bytes, too large for a config"
-            raise DataError(path, message, "Name another file", code="config-size")
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
+        return read_bytes(path, MAX_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         raise DataError(path, "no such file", "Write one with `seqloom init TASK FILE`", code="no-config") from None
     except NotRegular:
         message = "is a directory" if path.is_dir() else "not a plain file"
         raise DataError(path, message, "Name a file, such as experiment.toml", code="config-not-a-file") from None
+    except TooLarge as error:
+        message = f"{error.strerror}, too large for a config"
+        raise DataError(path, message, "Name another file", code="config-size") from None
     except OSError as error:
-        reason = (error.strerror or "").lower()
-        raise DataError(path, f"can't be read ({reason})", "Name another file", code="config-unreadable") from None
+        message = f"can't be read ({system_reason(error)})"
+        raise DataError(path, message, "Name another file", code="config-unreadable") from None
     except UnicodeDecodeError as error:
         message = f"byte {error.start} is not UTF-8"
         raise DataError(path, message, "Save it as UTF-8", code="config-encoding") from None
@@ -95,10 +93,16 @@ def split_key(path: str) -> list[str]:
 
 
 def with_location(error: ConfigError, path: Path) -> ConfigError:
-    """The error with the file and line of its key."""
-    key, text = error.template.key, read_text(path)
-    line = next(filter(None, (line_of(text, name) for name in [key, *older_names(key)])), None) if key else None
-    return ConfigError.of(replace(error.template, location=f"{path}:{line}" if line else str(path)))
+    """The error with the file and line of its key, and with the names that keys have in the file."""
+    text, problem = read_text(path), error.template
+
+    def name_in_file(key: str) -> str:
+        return next((name for name in (key, *older_names(key)) if line_of(text, name)), key)
+
+    line = line_of(text, name_in_file(problem.key)) if problem.key else None
+    message, advice = rename_keys(problem.message, name_in_file), rename_keys(problem.advice, name_in_file)
+    location = f"{path}:{line}" if line else str(path)
+    return ConfigError.of(replace(problem, message=message, advice=advice, location=location))
 
 
 def to_toml(experiment: Section, *, comments: bool = False) -> str:
