@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from importlib.metadata import metadata
@@ -166,6 +167,7 @@ def test_the_doctor_names_extras_that_there_are() -> None:
 def test_the_doctor_tells_versions_and_backends(seqloom: Seqloom) -> None:
     result = seqloom("doctor")
     assert result.code == 0
-    assert "backend  reference: usable" in result.out
+    assert re.search(r"backend  vendor: usable for .*\blstm \(\w+ LSTM\)", result.out)
+    assert "backend  reference loop: usable, for every recurrence" in result.out
     assert "gru-after" in result.out
     assert all(word in result.out for word in ("torch", "threads", "cache", "extra", "cuda"))

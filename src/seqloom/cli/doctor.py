@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "tokenizers", "safetensors", "pydantic", "click", "rich")
 EXTRAS = {"track": "TensorBoard files (--train.tensorboard)"}  # optional dependencies, and what they are for
+LOOP = "reference loop"
 
 
 @click.command(cls=Command, short_help="Show versions, devices, and which backends work here.")
@@ -41,7 +42,7 @@ def doctor() -> None:
     for label, text in torch_lines():
         print_labeled(console, label, text)
     for name in BACKENDS:
-        print_labeled(console, "backend", f"{name}: {describe_backend(name)}")
+        print_labeled(console, "backend", describe_backend(name))
     folder = cache_folder()
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0
     advice = "it may be deleted at any time; SEQLOOM_CACHE names another folder"
@@ -101,33 +102,35 @@ def torch_lines() -> Iterator[tuple[str, str]]:
 
 
 def describe_backend(name: str) -> str:
-    """Run each recurrence on a backend, and describe which work and why the others do not."""
+    """Run each recurrence on a backend, and describe which work, by which kernels, and why the others do not."""
     import torch
 
     from seqloom.core.problem import UnavailableBackend
     from seqloom.kernels import use
     from seqloom.nn.cells import CELLS
     from seqloom.nn.recurrent import Recurrent
+    from seqloom.runs.devices import resolve_device
 
-    usable, reason = [], ""
-    with torch.inference_mode():
-        for equation, cell in CELLS.items():
-            try:
-                with use(name):
-                    Recurrent(cell(2, 2))(torch.zeros(1, 2, 2))
-                usable.append(equation)
-            except UnavailableBackend as error:
-                reason = str(error)
+    usable, others, reason = [], [], ""
+    for equation, cell in CELLS.items():
+        try:
+            with use(name), torch.inference_mode():
+                Recurrent(cell(2, 2))(torch.zeros(1, 2, 2))
+            usable.append(equation)
+        except UnavailableBackend as error:
+            others.append(equation)
+            reason = str(error)
     if not usable:
-        return f"not usable: {reason}"
-    if not reason:
-        return "usable, for every recurrence"
-    others = [equation for equation in CELLS if equation not in usable]
-    return f"usable for {', '.join(usable)}; torch has no kernel for {', '.join(others)}"
+        return f"{name}: not usable: {reason}"
+    if not others:
+        return f"{LOOP if name == 'reference' else name}: usable, for every recurrence"
+    device = resolve_device("auto")
+    kernels = ", ".join(f"{equation} ({kernel_name(equation, device)})" for equation in usable)
+    return f"{name}: usable for {kernels}; torch has no kernel for {', '.join(others)}"
 
 
 def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
-    """The kernels that compute the recurrences and the attention of a model on a device."""
+    """What computes the recurrences and the attention of a model on a device, in the words of `seqloom doctor`."""
     import torch
 
     from seqloom.kernels.recurrence import REFERENCE, Recurrence, Vendor, choose_backend
@@ -142,18 +145,18 @@ def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
             x = torch.empty(1, 2, layer.input_size)  # more than one step, as in training
             recurrence = Recurrence(equation, x, State(), None, cell.project, cell.step, cell.operands)
             if choose_backend(recurrence) is not REFERENCE:
-                name = vendor_kernel(str(equation), device)
+                name = kernel_name(str(equation), device)
             else:
                 variant = f"{equation}-after"
-                name = "reference loop" + f" ({variant} has a faster kernel)" * (variant in Vendor.equations)
+                name = LOOP + f" ({variant} has a faster kernel)" * (variant in Vendor.equations)
             names[name] = None
         elif isinstance(layer, Attention):
             names["scaled_dot_product_attention" if layer.fused else "unfused attention"] = None
     return list(names)
 
 
-def vendor_kernel(equation: str, device: "torch.device") -> str:
-    """The library and kernel that run a recurrence on a device."""
+def kernel_name(equation: str, device: "torch.device") -> str:
+    """The library and kernel of the vendor backend that run a recurrence on a device."""
     import torch
 
     kernel = {"lstm": "LSTM", "gru-after": "GRU"}.get(equation, "RNN")
