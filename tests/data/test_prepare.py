@@ -29,7 +29,7 @@ from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
 from seqloom.data.text_io import OnBadLine
 from seqloom.data.text_stream import prepare_stream
 from seqloom.tasks.classify import data as classify
-from seqloom.tasks.language import data as language
+from seqloom.tasks.language import task as language
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.tag import data as tag
 from seqloom.tasks.translate import data as translate

@@ -11,7 +11,7 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.text_stream import TokenStreams, prepare_stream, prepare_test_stream, split_spans
 from seqloom.tasks.language.config import DATA_SPEC
-from seqloom.tasks.language.data import learner
+from seqloom.tasks.language.task import learner
 from seqloom.tasks.registry import experiment
 
 TEXT = "".join(f"line {i} of a small text, ä\n" for i in range(200))

@@ -14,7 +14,7 @@ from seqloom.data.text_stream import write_streams
 from seqloom.tasks.classify import data as classify
 from seqloom.tasks.data_check import check_data, check_rows
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.language import data as language
+from seqloom.tasks.language import task as language
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
 from seqloom.tasks.tag import data as tag
 from seqloom.tasks.translate import data as translate

@@ -11,8 +11,7 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import DATA_SPEC
-from seqloom.tasks.language.data import learner
-from seqloom.tasks.language.task import Language
+from seqloom.tasks.language.task import Language, learner
 from seqloom.tasks.registry import experiment
 
 TEXT = "".join(f"Line {i} of a small text\n" for i in range(100))

@@ -39,14 +39,11 @@ class LabeledTexts(Schema):
 
 
 def schema(data: ClassifyData) -> Schema:
-    """The columns of a text with its labels."""
+    tokens = TokenColumn("tokens", TEXT, data.max_length, encoder=TOKENIZER_FILE)
+    labels = AnswerColumn("labels", LABELS, encoder=LABELS_FILE)
     return LabeledTexts(
-        columns=(
-            TokenColumn("tokens", TEXT, data.max_length, encoder=TOKENIZER_FILE),
-            AnswerColumn("labels", LABELS, encoder=LABELS_FILE),
-            TextColumn("texts", TEXT),
-        ),
-        learners={TOKENIZER_FILE: tokenizer_learner((TEXT,), data, "word"), LABELS_FILE: AnswerLearner((LABELS,))},
+        (tokens, labels, TextColumn("texts", TEXT)),
+        {TOKENIZER_FILE: tokenizer_learner((TEXT,), data, "word"), LABELS_FILE: AnswerLearner((LABELS,))},
         content=TEXT,
         answers=LABELS,
         multilabel=data.label_separator is not None,

@@ -17,19 +17,20 @@ from seqloom.core.config.decode import DecodeSection
 from seqloom.core.config.section import keys
 from seqloom.core.problem import NotFinite, UserError
 from seqloom.data.batches import Chunk, ShuffledEpoch, StreamEpoch
+from seqloom.data.schema import TokenizerLearner, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN, VALID
 from seqloom.data.text_stream import TOKENIZER_FILE, TokenStreams, prepare_stream, prepare_test_stream
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.decoding.decode import decode
 from seqloom.decoding.stream import Detokenizer, stream
+from seqloom.nn.heads.head import ClassHead
 from seqloom.nn.heads.per_token import HEADS, PerToken
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageTrain
-from seqloom.tasks.language.data import learner
-from seqloom.tasks.language.scoring import TextScore, score_texts
+from seqloom.tasks.language.scoring import score_texts
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.task import SPLIT_NAMES, Answer, Batch, Evaluation, StepOutput, Task
 
@@ -97,16 +98,14 @@ class Language(Task[Model, Chunk]):
         stem = section.tokens(len(self.tokenizer))
         layers = section.build(section.dim, causal=True)
         if not layers.traits.causal:
-            message = (
-                f"with these keys {section.arch} sees later positions too, so it can't generate text token by token"
-            )
+            sees = f"with these keys {section.arch} sees later positions too"
+            message = f"{sees}, so it can't generate text token by token"
             raise UserError(message, "Leave out what is said of its model, or take another")
-        config, size, vocabulary = keys(section, LanguageModel), layers.output_size, len(self.tokenizer)
-        head = (
-            PerToken(size, vocabulary, tied=stem.embedding, smoothing=smoothing)
-            if config.tied
-            else HEADS[config.head](size, vocabulary, smoothing=smoothing)
-        )
+        config, sizes = keys(section, LanguageModel), (layers.output_size, len(self.tokenizer))
+        if config.tied:
+            head: ClassHead = PerToken(*sizes, tied=stem.embedding, smoothing=smoothing)
+        else:
+            head = HEADS[config.head](*sizes, smoothing=smoothing)
         return section.initialized(Model(stem, layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, progress: float) -> StepOutput:
@@ -155,23 +154,18 @@ class Language(Task[Model, Chunk]):
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """How likely each text is, and the likeliest next tokens; a text longer than the context is read in chunks."""
-        rows = [self.prompt(text) for text in texts]
+        rows, answers = [self.prompt(text) for text in texts], []
         scores = score_texts(model, rows, self.experiment.model.length_limit, device)
-        return [
-            {"text": text, **self.text_answer(text, row, score)}
-            for text, row, score in zip(texts, rows, scores, strict=True)
-        ]
-
-    def text_answer(self, text: str, row: list[int], score: TextScore) -> Answer:
-        first = score.first_tokens
-        likelihood = self.empty_likelihood()
-        likelihood.add(score.nats, len(row) - len(first))
-        characters = len(text) - sum(len(self.tokenizer.decode([token])) for token in first)
-        unknown = self.count_unknown(torch.tensor(row)) - self.count_unknown(torch.tensor(first))
-        likely = score.next_logits.softmax(dim=0).topk(min(5, len(self.tokenizer)))
-        tokens = zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
-        following = [{"token": self.tokenizer.decode([token]), "probability": p} for p, token in tokens]
-        return {**self.scores(likelihood, characters, unknown), "next": following}
+        for text, row, score in zip(texts, rows, scores, strict=True):
+            first, likelihood = score.first_tokens, self.empty_likelihood()
+            likelihood.add(score.nats, len(row) - len(first))
+            characters = len(text) - sum(len(self.tokenizer.decode([token])) for token in first)
+            unknown = self.count_unknown(torch.tensor(row)) - self.count_unknown(torch.tensor(first))
+            likely = score.next_logits.softmax(dim=0).topk(min(5, len(self.tokenizer)))
+            tokens = zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
+            following = [{"token": self.tokenizer.decode([token]), "probability": p} for p, token in tokens]
+            answers.append({"text": text, **self.scores(likelihood, characters, unknown), "next": following})
+        return answers
 
     def unknown_tokens(self, text: str) -> list[str]:
         return self.tokenizer.unknown_in(text)
@@ -212,28 +206,28 @@ class Language(Task[Model, Chunk]):
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options, count = keys(self.experiment.decode, DecodeSection), self.train_config.samples
+        seed = options.seed if options.seed is not None else self.experiment.seed
+        prompts, arguments = [self.prompt(options.prompt)], self.decode_arguments(options)
         for number in range(min(count, 1) if options.beam_size > 1 else count):  # a beam search has one result
             try:
-                text = self.sample(model, options, number)
+                if options.beam_size > 1:
+                    text = self.search(model, [options.prompt], options)[0]
+                else:
+                    steps = stream(model, prompts, seed=seed, sample_numbers=[number], **arguments)
+                    text = self.tokenizer.decode([token for step in steps for token in step.values()])
             except NotFinite:
                 return
             yield {"prompt": options.prompt, "text": text}
 
-    def sample(self, model: Model, options: DecodeSection, number: int) -> str:
-        """The sample of this number after the prompt of the config."""
-        if options.beam_size > 1:
-            return self.search(model, [options.prompt], options)[0]
-        seed = options.seed if options.seed is not None else self.experiment.seed
-        prompts = [self.prompt(options.prompt)]
-        steps = stream(model, prompts, seed=seed, sample_numbers=[number], **self.decode_arguments(options))
-        return self.tokenizer.decode([token for step in steps for token in step.values()])
+
+def learner(data: LanguageData) -> TokenizerLearner:
+    return tokenizer_learner((0,), data, "character")
 
 
 def collate(tokens: Integer[ndarray, " n"], chunk: Chunk) -> Batch:
     """The tokens of a chunk, and the token that follows each."""
     rows = np.stack([tokens[start : start + chunk.steps + 1] for start in chunk.starts]).astype(np.int64)
-    both = torch.from_numpy(rows)
-    return Batch(both[:, :-1], both[:, 1:], continues=chunk.continues)
+    return Batch(torch.from_numpy(rows[:, :-1]), torch.from_numpy(rows[:, 1:]), continues=chunk.continues)
 
 
 def evaluation_chunks(tokens: int, train: LanguageTrain) -> Iterator[Chunk]:

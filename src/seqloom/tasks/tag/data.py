@@ -1,14 +1,14 @@
 """The rows of a tagger: words as numbers of their distinct forms; the letters of each form are kept once."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import SupportsIndex
 
 import numpy as np
-from jaxtyping import Integer, Shaped
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.core.problem import KeyName, RunError
@@ -58,9 +58,7 @@ class WordLearner(UnknownVocabularyLearner):
     vocabulary: int | None
 
     def learn(self, values: Iterable[Sequence[str]], counts: Counts) -> Vocabulary:
-        words = Counter[str]()
-        for sentence in values:
-            words.update(word.lower() if self.lowercase else word for word in sentence)
+        words = Counter(word.lower() if self.lowercase else word for sentence in values for word in sentence)
         return Vocabulary.from_counts(words, unknown=True, min_count=self.min_count, max_size=self.vocabulary)
 
 
@@ -69,9 +67,7 @@ class LetterLearner(UnknownVocabularyLearner):
     """All letters of all words, and the padding of words."""
 
     def learn(self, values: Iterable[Sequence[str]], counts: Counts) -> Vocabulary:
-        letters = Counter[str]()
-        for sentence in values:
-            letters.update("".join(sentence))
+        letters = Counter(chain.from_iterable(chain.from_iterable(values)))
         return Vocabulary([NO_LETTER, *Vocabulary.from_counts(letters, unknown=True).names])
 
 
@@ -95,52 +91,36 @@ class Spellings:
 
 @dataclass(frozen=True)
 class FormColumn(Column):
-    """Words as numbers of their distinct forms, which are in a table beside the splits."""
+    """Words as numbers of their distinct forms, in order of occurrence; a table beside the splits has the forms."""
 
     lowercase: bool = False
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
-        forms = FormEncoder(Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], self.lowercase))
-        return ColumnEncoder("uint32", forms.encode, forms.close)
+        spellings = Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], self.lowercase)
+        forms: dict[str, int] = {}
 
+        def encode(values: Sequence[Sequence[str]], _: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
+            return [np.array([forms.setdefault(word, len(forms)) for word in words], np.int64) for words in values]
 
-class FormEncoder:
-    """Numbers forms in order of occurrence, and writes their table at the end."""
+        def write_table(folder: Path) -> None:
+            with ArrayWriter(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
+                for batch in batched(forms, TOGETHER):
+                    writer.append_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in batch])
+                    writer.append("table", spellings.rows(batch).ravel())
 
-    def __init__(self, spellings: Spellings) -> None:
-        self.spellings = spellings
-        self.forms: dict[str, int] = {}
-
-    def encode(self, values: Sequence[Sequence[str]], places: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
-        forms = self.forms
-        return [np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64) for words in values]
-
-    def close(self, folder: Path) -> None:
-        with ArrayWriter(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
-            for some in batched(self.forms, TOGETHER):
-                writer.append_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in some])
-                writer.append("table", self.spellings.rows(some).ravel())
+        return ColumnEncoder("uint32", encode, write_table)
 
 
 class Forms:
-    """The distinct forms of a data set, mapped into memory: each as text, and as numbers of a word and its letters."""
+    """The distinct forms of a data set, mapped into memory: as texts, and as `Spellings.rows` has them."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @cached_property
-    def _arrays(self) -> Mapping[str, Shaped[ndarray, " n"]]:
-        return read_arrays(self.folder / FORMS)
-
-    @property
-    def table(self) -> Integer[ndarray, "forms 1+longest"]:
-        """Of each form, what `Spellings.rows` makes of it."""
-        table: Integer[ndarray, "forms 1+longest"] = self._arrays["table"].reshape(-1, 1 + LONGEST)
-        return table
+        arrays = read_arrays(folder / FORMS)
+        self.texts = Ragged.of(arrays, "forms")
+        self.table: Integer[ndarray, "forms 1+longest"] = arrays["table"].reshape(-1, 1 + LONGEST)
 
     def words(self, forms: Iterable[SupportsIndex]) -> list[str]:
-        texts = Ragged.of(self._arrays, "forms")
-        return [bytes(texts[form]).decode() for form in forms]
+        return [bytes(self.texts[form]).decode() for form in forms]
 
 
 @dataclass(frozen=True)
@@ -158,16 +138,11 @@ class TaggedSentences(Schema):
 
 def schema(data: TagData) -> Schema:
     """The columns of a tagged sentence at full length: training cuts it when it reads it."""
-    return TaggedSentences(
-        columns=(
-            FormColumn(FORMS, WORDS, lowercase=data.lowercase),
-            AnswerColumn("tags", TAGS, encoder=TAGS_FILE, noun="tag", example="sentence"),
-        ),
-        learners={
-            WORDS_FILE: WordLearner((WORDS,), data.lowercase, data.min_count, data.vocabulary_size),
-            LETTERS_FILE: LetterLearner((WORDS,)),
-            TAGS_FILE: AnswerLearner((TAGS,)),
-        },
-        content=WORDS,
-        answers=TAGS,
-    )
+    words = FormColumn(FORMS, WORDS, lowercase=data.lowercase)
+    tags = AnswerColumn("tags", TAGS, encoder=TAGS_FILE, noun="tag", example="sentence")
+    learners = {
+        WORDS_FILE: WordLearner((WORDS,), data.lowercase, data.min_count, data.vocabulary_size),
+        LETTERS_FILE: LetterLearner((WORDS,)),
+        TAGS_FILE: AnswerLearner((TAGS,)),
+    }
+    return TaggedSentences((words, tags), learners, content=WORDS, answers=TAGS)

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from seqloom.data.records import Location
 from seqloom.data.row_store import SourceFile
-from seqloom.data.schema import Notes, RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
+from seqloom.data.schema import Notes, RowFilter, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE
@@ -55,21 +55,13 @@ class RatioFilter(RowFilter):
 
 def schema(data: TranslateData) -> Schema:
     """The columns of a pair: one vocabulary for both sides, or one for each."""
-    shared = data.shared_vocabulary is not False
-
-    def learner(*roles: int) -> TokenizerLearner:
-        return tokenizer_learner(roles, data, "bpe")
-
-    learners = {SOURCE_FILE: learner(SOURCE), TARGET_FILE: learner(TARGET)}
-    return Pairs(
-        columns=(
-            TokenColumn("source", SOURCE, data.max_length, encoder=SOURCE_FILE),
-            TokenColumn("target", TARGET, data.max_length, encoder=SOURCE_FILE if shared else TARGET_FILE),
-            TextColumn("source_texts", SOURCE),
-            TextColumn("target_texts", TARGET),
-        ),
-        learners={SOURCE_FILE: learner(SOURCE, TARGET)} if shared else learners,
-        content=SOURCE,
-        max_ratio=data.max_ratio,
-        drop=data.on_ratio == "drop",
+    together, apart = {SOURCE_FILE: (SOURCE, TARGET)}, {SOURCE_FILE: (SOURCE,), TARGET_FILE: (TARGET,)}
+    shared = data.shared_vocabulary
+    columns = (
+        TokenColumn("source", SOURCE, data.max_length, encoder=SOURCE_FILE),
+        TokenColumn("target", TARGET, data.max_length, encoder=SOURCE_FILE if shared else TARGET_FILE),
+        TextColumn("source_texts", SOURCE),
+        TextColumn("target_texts", TARGET),
     )
+    learners = {file: tokenizer_learner(roles, data, "bpe") for file, roles in (together if shared else apart).items()}
+    return Pairs(columns, learners, content=SOURCE, max_ratio=data.max_ratio, drop=data.on_ratio == "drop")
