@@ -22,7 +22,6 @@ from seqloom.runs.folder import RUNS, claim_folder, free_name, refuse_existing
 from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.run import Run
 from seqloom.runs.run_config import read_experiment, with_data, with_device
-from seqloom.tasks.data_check import check_data
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Listener, Reading
@@ -83,6 +82,8 @@ def check(
 
     seqloom.check("classify", "reviews.csv").ok
     """
+    from seqloom.tasks.data_check import check_data  # it imports numpy
+
     return check_data(experiment({"task": task, "data": data_section(files, valid, test, data)}))
 
 

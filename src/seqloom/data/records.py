@@ -125,3 +125,12 @@ def check_encodable(values: list[object], location: Location) -> None:
                 message = f"\\u{ord(error.object[error.start]):04x} is half of a character"
                 advice = f"Write the character itself, {OR_SKIP}"
                 raise DataError(location, message, advice, code="surrogate") from None
+
+
+def content_text(value: object) -> str:
+    """A value as the text whose hash decides the split of an example.
+
+    >>> content_text("a text"), content_text(("two", "words")), content_text(2.5)
+    ('a text', 'two words', '2.5')
+    """
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from seqloom.core.config.data import TokenizedData
 from seqloom.core.problem import ArgumentError, DataError
-from seqloom.data.records import Location, Value
+from seqloom.data.records import Location, Value, content_text
 from seqloom.data.row_store import smallest_type
 from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.data.vocabulary import Vocabulary
@@ -214,15 +214,6 @@ class RowFilter:
     def notes(self) -> Notes:
         """The counts."""
         return {}
-
-
-def content_text(value: object) -> str:
-    """A value as the text whose hash decides the split of an example.
-
-    >>> content_text("a text"), content_text(("two", "words")), content_text(2.5)
-    ('a text', 'two words', '2.5')
-    """
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import Duplicates, TextIndex, report_duplicates, report_overlap
 from seqloom.data.inspection.report import Inspection, Kind, Tally
 from seqloom.data.inspection.text_quality import TextQuality
-from seqloom.data.records import Location, Value
-from seqloom.data.schema import content_text
+from seqloom.data.records import Location, Value, content_text
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID, empty_split
 from seqloom.tasks.experiment import Experiment

@@ -10,8 +10,7 @@ from seqloom.data.inspection.duplicates import Duplicates, report_contradictions
 from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Kind, Tally, quote_list
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.prepare import SplitExamples, missing_from_train
-from seqloom.data.records import Location
-from seqloom.data.schema import content_text
+from seqloom.data.records import Location, content_text
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.tasks.data_check import RowCheck

@@ -182,9 +182,9 @@ def _shares(rows: tuple[tuple[float, ...], ...], low: float, high: float) -> lis
     """The position of each value between `low` and `high`, from 0 to 1; 0 for a value that is not finite."""
 
     def share(value: float) -> float:
-        if not isfinite(value) or high <= low:
+        if not isfinite(value) or high / 2 <= low / 2:  # halves: high - low may overflow
             return 0.0
-        return min(max((value / 2 - low / 2) / (high / 2 - low / 2), 0.0), 1.0)  # halves: high - low may overflow
+        return min(max((value / 2 - low / 2) / (high / 2 - low / 2), 0.0), 1.0)
 
     return [list(map(share, row)) for row in rows]
 

@@ -59,15 +59,15 @@ class Limits(TypedDict, total=False):
 
 
 def key(
-    default: object,
-    description: str,
+    default: object = ...,
+    description: str = "",
     *,
     only_with: Mapping[str, Condition] | None = None,
     instead: str = DEFAULT_INFO.instead,
     of_file: bool = False,
     **limits: Unpack[Limits],
 ) -> Any:
-    """A key of a section, required if its default is `...`. Its description is its help and its comment in TOML."""
+    """A key of a section, required without a default. Its description is its help and its comment in TOML."""
     extra: Any = {"key": KeyInfo(only_with or {}, instead, of_file)}
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
