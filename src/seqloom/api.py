@@ -27,7 +27,7 @@ from seqloom.tasks.registry import experiment
 from seqloom.training.events import Listener, Reading
 
 if TYPE_CHECKING:
-    from seqloom.data.inspection.report import Inspection
+    from seqloom.data.inspection.findings import Inspection
     from seqloom.training.session import Session
 
 CONFIG_HEADER = """\

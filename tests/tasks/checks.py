@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from seqloom.core.problem import render
-from seqloom.data.inspection.report import Finding, Inspection
+from seqloom.data.inspection.findings import Finding, Inspection
 from seqloom.tasks.data_check import check_data
 from seqloom.tasks.registry import experiment
 

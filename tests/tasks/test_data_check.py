@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import UserError
-from seqloom.data.inspection.report import Inspection
+from seqloom.data.inspection.findings import Inspection
 from seqloom.data.prepare import write_dataset
 from seqloom.data.source import DataSource
 from seqloom.data.text_stream import write_streams

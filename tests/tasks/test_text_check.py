@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.inspection.report import Inspection
+from seqloom.data.inspection.findings import Inspection
 from seqloom.data.text_io import read_text
 from seqloom.tasks import text_check as language
 from tests.tasks.checks import check, names, only, says, write

@@ -8,7 +8,7 @@ from seqloom.core.config.data import RowData
 from seqloom.core.problem import Problem, UserError
 from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import Duplicates, TextIndex, report_duplicates, report_overlap
-from seqloom.data.inspection.report import Inspection, Kind, Tally
+from seqloom.data.inspection.findings import Inspection, Kind, Tally
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.records import Location, Value, content_text
 from seqloom.data.source import DataSource
@@ -113,9 +113,9 @@ class RowCheck:
                 own = split == TRAIN or self.source.has(split)
                 origin = f" ({self.source.share(split):.0%} of the training files, selected by a hash of the content)"
                 self.inspection.summarize(split, self.size_of(split) + ("" if own else origin))
-        refused = self.inspection.refused
+        has_error = self.inspection.has_error
         for split in (TRAIN, VALID):
-            if not self.rows[split] and not (refused and getattr(self.source.data, split)):
+            if not self.rows[split] and not (has_error and getattr(self.source.data, split)):
                 self.add_error(empty_split(self.noun, split))
 
     def size_of(self, split: str) -> str:

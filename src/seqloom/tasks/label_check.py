@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from seqloom.core.problem import DataError, KeyName, Problem, UserError
 from seqloom.data.inspection.duplicates import Duplicates, report_contradictions
-from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Kind, Tally, quote_list
+from seqloom.data.inspection.findings import MAX_LOCATIONS, Inspection, Kind, Tally, quote_list
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.prepare import SplitExamples, missing_from_train
 from seqloom.data.records import Location, content_text

@@ -7,7 +7,7 @@ from pathlib import Path
 from seqloom.core.problem import DataError, Problem, UserError
 from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import TextIndex
-from seqloom.data.inspection.report import MAX_LOCATIONS, BadLines, Inspection, Kind, Tally, percent
+from seqloom.data.inspection.findings import MAX_LOCATIONS, BadLines, Inspection, Kind, Tally, percent
 from seqloom.data.inspection.text_quality import ANY_ODD_CHARACTER, Lengths, OddCharacters, count_tokens
 from seqloom.data.records import Location
 from seqloom.data.source import DataSource

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.data.inspection.duplicates import TextIndex
-from seqloom.data.inspection.report import MAX_LOCATIONS
+from seqloom.data.inspection.findings import MAX_LOCATIONS
 from seqloom.data.records import Location
 from seqloom.data.split import SPLITS
 

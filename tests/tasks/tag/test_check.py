@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.inspection.report import Inspection
+from seqloom.data.inspection.findings import Inspection
 from seqloom.data.records import Location
 from seqloom.tasks.tag.check import SpanTags
 from tests.tasks.checks import check, names, only, says, write

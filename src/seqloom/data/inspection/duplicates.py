@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from seqloom.core.problem import Problem
 from seqloom.core.wording import counted
-from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Tally, percent
+from seqloom.data.inspection.findings import MAX_LOCATIONS, Inspection, Tally, percent
 from seqloom.data.records import Location
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from seqloom.core.problem import KeyName, Problem
 from seqloom.core.wording import counted
-from seqloom.data.inspection.report import Inspection, Kind, Tally, percent
+from seqloom.data.inspection.findings import Inspection, Kind, Tally, percent
 from seqloom.data.records import Location
 
 TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # approximates the word tokenizer

@@ -8,7 +8,7 @@ from seqloom.core.wording import counted
 from seqloom.data.image_store import DrawnImage, RealPaths, image_path
 from seqloom.data.images import read_image_or_features
 from seqloom.data.inspection.duplicates import Duplicates, report_overlap
-from seqloom.data.inspection.report import BadLines, Inspection
+from seqloom.data.inspection.findings import BadLines, Inspection
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.tasks.caption.config import CaptionData

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from seqloom.core.config.section import keys
 from seqloom.core.problem import KeyName
 from seqloom.core.wording import counted
-from seqloom.data.inspection.report import Inspection, Kind, Tally, percent, quote_list
+from seqloom.data.inspection.findings import Inspection, Kind, Tally, percent, quote_list
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
@@ -47,7 +47,7 @@ class ClassifyCheck(LabelCheck):
 
     def report(self) -> None:
         if not self.rows:
-            if not (self.inspection.refused or self.inspection.bad_lines.by_code):
+            if not (self.inspection.has_error or self.inspection.bad_lines.by_code):
                 self.report_labels()
             return
         if self.config.on_rare_label == "skip":

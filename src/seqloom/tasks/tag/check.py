@@ -9,7 +9,7 @@ from seqloom.core.config.section import keys
 from seqloom.core.problem import KeyName, Problem
 from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import SEPARATOR, Duplicates
-from seqloom.data.inspection.report import Inspection, Tally, percent
+from seqloom.data.inspection.findings import Inspection, Tally, percent
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN, VALID

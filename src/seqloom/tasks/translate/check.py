@@ -6,7 +6,7 @@ from seqloom.core.config.section import keys
 from seqloom.core.problem import KeyName
 from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import Duplicates
-from seqloom.data.inspection.report import Inspection, Tally, percent
+from seqloom.data.inspection.findings import Inspection, Tally, percent
 from seqloom.data.inspection.text_quality import count_tokens
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource

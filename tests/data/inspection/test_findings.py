@@ -3,7 +3,7 @@
 import json
 
 from seqloom.core.problem import DataError, KeyName, Problem, UserError
-from seqloom.data.inspection.report import BadLines, Finding, Inspection
+from seqloom.data.inspection.findings import BadLines, Finding, Inspection
 
 ERROR = Finding("error", Problem("field-count", "3 fields, expected 2", "Remove the tab"), 9, ("a.tsv:7", "a.tsv:9"))
 REPEATED = Problem("repeated", "2 texts of train repeat an earlier one", "Nothing")
@@ -75,9 +75,9 @@ def test_bad_lines_are_errors_only_where_training_would_refuse_them() -> None:
     for kind, ok in (("error", False), ("warning", True)):
         inspection = Inspection("classify", kind)
         inspection.bad_lines(DataError("a.tsv:7", "3 fields", "Remove the tab", code="field-count"))
-        assert (inspection.ok, inspection.refused) == (ok, False)
+        assert (inspection.ok, inspection.has_error) == (ok, False)
         inspection.add_error(UserError("no such corpus", "Name another"))
-        assert (inspection.ok, inspection.refused) == (False, True)
+        assert (inspection.ok, inspection.has_error) == (False, True)
         assert {finding.kind for finding in inspection.findings} == {"error", kind}
         refused = next(finding for finding in inspection.findings if not finding.locations)
         assert (refused.problem.message, refused.problem.advice) == ("no such corpus", "Name another")

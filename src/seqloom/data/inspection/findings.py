@@ -1,4 +1,4 @@
-"""What a check of the data finds: a summary, and findings with counts and first locations; as text and as JSON."""
+"""The findings of `seqloom check`, with counts and first locations, and the summary; as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -117,14 +117,14 @@ class InspectionJson(TypedDict):
 
 @dataclass
 class Inspection:
-    """What was found in the data of a task.
+    """The summary of the data of a task, and the findings.
 
-    bad_line: the kind of finding that a bad line is; a warning where training skips it
+    bad_line_kind: the kind of the findings about bad lines; a warning if training skips them
     others: findings that are not about bad lines
     """
 
     task: str
-    bad_line: Kind = "error"
+    bad_line_kind: Kind = "error"
     summary_lines: list[tuple[str, str]] = field(default_factory=list)
     bad_lines: BadLines = field(default_factory=BadLines)
     others: list[Finding] = field(default_factory=list)
@@ -147,14 +147,14 @@ class Inspection:
         self.others.append(Finding("error", error.template, 1, (location,) if location else ()))
 
     @property
-    def refused(self) -> bool:
-        """Whether there is an error so far that is not about bad lines."""
+    def has_error(self) -> bool:
+        """Whether there is an error so far that is not about bad lines (`ok` counts those too)."""
         return any(finding.kind == "error" for finding in self.others)
 
     @property
     def findings(self) -> list[Finding]:
         """Errors, warnings, notes; of each kind bad lines first."""
-        findings = [*self.bad_lines.findings(self.bad_line), *self.others]
+        findings = [*self.bad_lines.findings(self.bad_line_kind), *self.others]
         return sorted(findings, key=lambda finding: KINDS.index(finding.kind))
 
     @property
@@ -206,7 +206,7 @@ def verdict(findings: list[Finding]) -> str:
 
 
 def percent(count: int, total: int) -> str:
-    """A share in percent, with as many digits as distinguish it from none and from all.
+    """A share in percent, with enough digits to differ from 0% and from 100%.
 
     >>> percent(1, 3), percent(1, 5000), percent(4999, 5000), percent(0, 0)
     ('33.3%', '0.02%', '99.98%', '0%')
