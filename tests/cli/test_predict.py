@@ -299,7 +299,10 @@ def test_nothing_to_read_on_standard_input(seqloom: Seqloom, generators: Path) -
 def test_a_classifier_does_not_write(seqloom: Seqloom, runs: Path, option: tuple[str, str]) -> None:
     run = runs / "classify"
     message = sentence(seqloom("predict", run, "a film", *option))
-    assert message == f"{option[0]} is only for tasks that generate text; the task of {run} is classify. Leave it out."
+    assert (
+        message
+        == f"{option[0]} is only for tasks whose answers are texts; the task of {run} is classify. Leave it out."
+    )
 
 
 def test_a_classifier_is_not_measured_with_a_beam(seqloom: Seqloom, runs: Path, files: Path) -> None:

@@ -80,7 +80,7 @@ def test_options_are_for_runs_that_translate(run: Run) -> None:
             run.predict(["a"], beam_size=2, n_best=3)
         return
     for name, options in (("beam_size", {"beam_size": 3}), ("attention", {"attention": True})):
-        expected = rf": {name} is only for tasks that generate text; the task of this run is {run.task.name}\.$"
+        expected = rf": {name} is only for tasks whose answers are texts; the task of this run is {run.task.name}\.$"
         with pytest.raises(UserError, match=expected):
             run.predict(["a"], **options)
 

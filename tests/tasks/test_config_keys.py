@@ -6,7 +6,7 @@ import pytest
 
 from seqloom.core.problem import ArgumentError
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.config_keys import ALSO_CALLED, all_keys, merge_keys, nearest
+from seqloom.tasks.config_keys import ALSO_CALLED, all_keys, merge_keys, nearest_key
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 from tests.tasks.conditions import config_of, keys_of_some
@@ -66,7 +66,7 @@ def test_a_key_has_one_kind_of_value_in_all_tasks() -> None:
 
 def test_the_nearest_key_of_every_key_is_itself() -> None:
     for dotted in all_keys():
-        assert nearest(dotted) == nearest(dotted.replace("_", "-")) == dotted
+        assert nearest_key(dotted) == nearest_key(dotted.replace("_", "-")) == dotted
 
 
 def test_a_typing_error_has_a_nearest_key_in_its_section() -> None:
@@ -76,7 +76,7 @@ def test_a_typing_error_has_a_nearest_key_in_its_section() -> None:
         if len(name) < 4:
             continue
         for wrong in (name + name[-1], name[:2] + name[3:], name[:1] + name[2] + name[1] + name[3:]):
-            found = nearest(f"{key.section}.{wrong}")
+            found = nearest_key(f"{key.section}.{wrong}")
             assert found in all_keys(), wrong
             assert (found or "").startswith(f"{key.section}."), wrong
 
@@ -84,12 +84,12 @@ def test_a_typing_error_has_a_nearest_key_in_its_section() -> None:
 def test_names_of_other_libraries_have_a_key() -> None:
     for name, dotted in ALSO_CALLED.items():
         assert dotted in all_keys()
-        assert nearest(f"{dotted.partition('.')[0]}.{name}") == nearest(name) == dotted
+        assert nearest_key(f"{dotted.partition('.')[0]}.{name}") == nearest_key(name) == dotted
 
 
 def test_what_is_like_nothing_finds_nothing() -> None:
-    assert nearest("train.qqqq") is None
-    assert nearest("") is None
+    assert nearest_key("train.qqqq") is None
+    assert nearest_key("") is None
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -32,17 +32,17 @@ def decode_options(names: Sequence[str], **help_texts: str) -> Callable[[Decorat
     def add(command: Decorated) -> Decorated:
         for name in reversed(names):
             metavar, text = HELP[name]
-            option, text = str(option_of(f"decode.{name}")), help_texts.get(name, text)
+            option, text = str(decode_option(f"decode.{name}")), help_texts.get(name, text)
             command = click.option(option, name, metavar=metavar, panel="Decoding", help=text)(command)
         return command
 
     return add
 
 
-def option_of(key: str) -> str | None:
-    """The short option of a key of `decode`.
+def decode_option(key: str) -> str | None:
+    """The option with a short name for a key of `decode`; None for any other key.
 
-    >>> option_of("decode.top_k"), option_of("decode.beam_size"), option_of("train.lr")
+    >>> decode_option("decode.top_k"), decode_option("decode.beam_size"), decode_option("train.lr")
     ('--top-k', '--beam', None)
     """
     section, _, name = key.partition(".")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from seqloom.cli.decode_options import option_of
+from seqloom.cli.decode_options import decode_option
 from seqloom.core.problem import (
     ArgumentError,
     KeyFormatter,
@@ -24,7 +24,7 @@ from seqloom.core.problem import (
 )
 from seqloom.core.wording import describe_exception
 
-TASK_MODEL_SIZE = "seqloom.cli.seen"  # key of a click context's meta: the task, model and size on the command line
+TASK_MODEL_SIZE = "seqloom.cli.task_model_size"  # key of `ctx.meta`: the task, model and size on the command line
 INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 INPUT_ERRORS = (UserError, ArgumentError, UnknownName, UnavailableBackend)
 
@@ -65,7 +65,7 @@ def failure(error: BaseException) -> Failure:
             if isinstance(error, INPUT_ERRORS):
                 show_traceback(error.__cause__)
                 code = INVALID_INPUT
-            elif isinstance(signal := getattr(error, "number", None), int):
+            elif isinstance(signal := getattr(error, "number", None), int):  # of `Stopped`, without importing training
                 code = 128 + signal
             return Failure(sentence, code)
         case OSError() if error.strerror and error.filename:
@@ -203,7 +203,7 @@ def renamed_option(word: str, options: Iterable[str]) -> str:
     if "." in name:
         new = [no + key.replace("_", "-") for key in RENAMED.get(name, ())]
     else:  # the options of `decode` have short names
-        new = [str(option_of(key)) for key in RENAMED.get(f"decode.{name}", ())]
+        new = [str(decode_option(key)) for key in RENAMED.get(f"decode.{name}", ())]
     return " or ".join(option for option in new if option in set(options))
 
 
@@ -214,13 +214,13 @@ def nearest_option(word: str, options: Iterable[str]) -> str | None:
     '--dry-run'
     """
     from seqloom.core.did_you_mean import closest_name
-    from seqloom.tasks.config_keys import all_keys, nearest
+    from seqloom.tasks.config_keys import all_keys, nearest_key
 
     options = list(options)
     if match := closest_name(word, options):
         return match
     name = word.lstrip("-").lower()
-    dotted = nearest(name.removeprefix("no-").replace("-", "_"))
+    dotted = nearest_key(name.removeprefix("no-").replace("-", "_"))
     key = all_keys()[dotted] if dotted is not None else None
     if key is None or key.option not in options:
         return None

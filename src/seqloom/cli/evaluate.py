@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from seqloom.cli.console import print_item, print_labeled, show_spinner, stdout
-from seqloom.cli.decode_options import decode_options, decode_values, option_of
+from seqloom.cli.decode_options import decode_option, decode_options, decode_values
 from seqloom.cli.help import Command
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     data = {option.key.name: options.pop(str(option.name), None) for option in file_options()}
     data = {name: value for name, value in data.items() if value is not None}
     with (
-        keys_as_options(lambda key: option_of(key) or dotted_option(key)),
+        keys_as_options(lambda key: decode_option(key) or dotted_option(key)),
         show_spinner(console, f"evaluating on {files[0]} …"),
     ):
         evaluation = loaded.evaluate(files, data=data, decode=decode_values(options))

@@ -7,7 +7,7 @@ import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import show_spinner, stderr, stdout
-from seqloom.cli.decode_options import decode_options, decode_values, option_of
+from seqloom.cli.decode_options import decode_option, decode_options, decode_values
 from seqloom.cli.help import Command
 from seqloom.core.problem import UserError
 
@@ -35,8 +35,8 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
 
     \b
     Examples:
-      $ seqloom generate runs/writer
-      $ seqloom generate runs/writer --prompt "def " --temperature 0.5 --seed 1
+      $ seqloom generate runs/python
+      $ seqloom generate runs/python --prompt "def " --temperature 0.5 --seed 1
     """
     from seqloom import api
     from seqloom.cli.errors import keys_as_options
@@ -47,7 +47,7 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
         message = f"`generate` needs a language model; the task of this run is {loaded.manifest.task}"
         raise UserError(message, f"Use `seqloom predict {run}`", location=run)
     values = decode_values(options)
-    with keys_as_options(option_of):
+    with keys_as_options(decode_option):
         decode = loaded.decode_options(values)
     with show_spinner(console, "starting torch …"):
         from seqloom.cli.predict import UnknownSymbols

@@ -46,7 +46,7 @@ def tasks() -> tuple[Row, list[Row]]:
 
 
 def models() -> tuple[Row, list[Row]]:
-    """The architectures, and the tasks that each can learn."""
+    """The architectures, and the tasks for which each can be used."""
     from seqloom.core.problem import ConfigError
     from seqloom.models.registry import ARCHITECTURES
     from seqloom.tasks.registry import TASKS, experiment
@@ -60,9 +60,10 @@ def models() -> tuple[Row, list[Row]]:
             except ConfigError:
                 continue
             compatible.append(task)
-        default_of = [task for task in compatible if TASKS[task].config.architecture == name]
-        default = f"; the default for {', '.join(default_of)}" if len(default_of) < len(TASKS) else "; the default"
-        rows.append((name, architecture.summary + default * bool(default_of), ", ".join(compatible)))
+        summary, default_of = architecture.summary, [task for task in TASKS if TASKS[task].config.architecture == name]
+        if default_of:
+            summary += "; the default" + (f" for {', '.join(default_of)}" if len(default_of) < len(TASKS) else "")
+        rows.append((name, summary, ", ".join(compatible)))
     return ("--model", "what it is", "tasks"), rows
 
 

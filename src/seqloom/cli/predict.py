@@ -13,7 +13,7 @@ import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import print_item, show_spinner, stderr, stdout
-from seqloom.cli.decode_options import decode_options, decode_values, option_of
+from seqloom.cli.decode_options import decode_option, decode_options, decode_values
 from seqloom.cli.help import Command
 from seqloom.core.problem import DataError, TextError, UserError
 from seqloom.views.format import shorten
@@ -73,11 +73,11 @@ def predict(
     loaded, values = api.load(run, device), decode_values(options)
     config, task = loaded.experiment, loaded.manifest.task
     if (values or draw) and config.use is not Use.DECODE:
-        option = "--show" if draw else option_of(f"decode.{next(iter(values))}")
-        message = f"{option} is only for tasks that generate text; the task of {run} is {task}"
+        option = "--show" if draw else decode_option(f"decode.{next(iter(values))}")
+        message = f"{option} is only for tasks whose answers are texts; the task of {run} is {task}"
         raise UserError(message, "Leave it out", code="option-without-use")
     if config.use is Use.DECODE:
-        with keys_as_options(option_of):
+        with keys_as_options(decode_option):
             decode = loaded.decode_options(values)
         if decode.seed is not None:
             values["seed"] = decode.seed
@@ -99,7 +99,7 @@ def predict(
         locations, contents = map(list, zip(*batch, strict=True))
         unknown.add(contents)
         try:
-            with keys_as_options(option_of):
+            with keys_as_options(decode_option):
                 answers = loaded.predict(contents, attention=draw == "attention", **values)
         except TextError as error:
             error.template = replace(error.template, location=locations[error.number - 1])
@@ -143,31 +143,31 @@ class UnknownSymbols:
             console.print(Text.assemble(("warning ", "bold yellow"), message))
 
 
-def typed_texts(texts: Sequence[str], advice: "Help") -> Iterator[LocatedText]:
+def typed_texts(texts: Sequence[str], task_help: "Help") -> Iterator[LocatedText]:
     """The texts of the command line; - is standard input."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
-            raise UserError(f"text {number} is empty", advice.input_advice, code="empty-input")
+            raise UserError(f"text {number} is empty", task_help.input_advice, code="empty-input")
         if text == "-":
-            yield from read_texts(text, advice)
+            yield from read_texts(text, task_help)
         else:
             yield f"text {number}", text
 
 
-def read_texts(file: str, advice: "Help") -> Iterator[LocatedText]:
+def read_texts(file: str, task_help: "Help") -> Iterator[LocatedText]:
     """One text per line, from standard input (-) or from the files that a name or pattern matches."""
     from seqloom.data.paths import expand
     from seqloom.data.text_io import read_lines, stream_lines
 
     if file == "-":
         name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)
-        yield from refuse_blank_lines(name, stream_lines(stream, name), advice)
+        yield from refuse_blank_lines(name, stream_lines(stream, name), task_help)
         return
     for path in expand([file]):
-        yield from refuse_blank_lines(str(path), read_lines(path), advice)
+        yield from refuse_blank_lines(str(path), read_lines(path), task_help)
 
 
-def refuse_blank_lines(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[LocatedText]:
+def refuse_blank_lines(name: str, lines: Iterable[tuple[int, str]], task_help: "Help") -> Iterator[LocatedText]:
     """Lines with their locations. A blank line is an error, since answers would not match lines, except at the end."""
     from seqloom.data.text_io import EmptyFile
 
@@ -178,9 +178,9 @@ def refuse_blank_lines(name: str, lines: Iterable[tuple[int, str]], advice: "Hel
                 blank = blank or number
                 continue
             if blank:
-                message, fix = "an empty line", "Remove it, since each line is a text"
-                raise DataError(f"{name}:{blank}", message, fix, code="empty-line")
+                message, advice = "an empty line", "Remove it, since each line is a text"
+                raise DataError(f"{name}:{blank}", message, advice, code="empty-line")
             count += 1
             yield f"{name}:{number}", line
     if not count:
-        raise DataError(name, "nothing to read", advice.file_advice, code="nothing-to-read")
+        raise DataError(name, "nothing to read", task_help.file_advice, code="nothing-to-read")

@@ -49,7 +49,7 @@ class Progress:
         self._first_step = 0  # of this session; it is slower, and does not count for the rate
         self._tokens, self._seconds = 0, 0.0  # of the steps since then, without validation
         self._last_time: float | None = None  # when the last step ended; None after a validation or sample
-        self._loss, self._weight = 0.0, 0.0
+        self._loss, self._weight = 0.0, 0.0  # the moving average, and the sum of its weights: their quotient is shown
         self._start = self._printed = time.monotonic()
         self._is_best = False
         self._live = Live(get_renderable=self.line, console=console, transient=True, refresh_per_second=5)
@@ -68,13 +68,13 @@ class Progress:
                 source = event.source
                 first, *others = source.data.train or ("",)
                 files = f"reading {first}{f' and {len(others)} more' if others else ''} …"
-                self.wait(f"generating the corpus {source.corpus} …" if source.corpus else files)
+                self.show_waiting(f"generating the corpus {source.corpus} …" if source.corpus else files)
             case Ready():
                 from seqloom.cli.run_summary import show_start
 
                 self.session = event.session
                 show_start(self.console, event.session, event.model, event.steps, event.parameters)
-                self.wait("first step …")
+                self.show_waiting("first step …")
             case Tick():
                 self._add_tick(event)
             case Valid():
@@ -119,7 +119,7 @@ class Progress:
             text = f"step {event.step:,}: its {event.what} was {event.value}, so the weights were not updated{total}"
             print_labeled(self.console, "skipped", text, "bold yellow")
 
-    def wait(self, message: str) -> None:
+    def show_waiting(self, message: str) -> None:
         """Show a spinner with this message until the first step."""
         self._waiting = TimedSpinner(message)
 
@@ -142,7 +142,7 @@ class Progress:
             fields["rate"] = f"{self._tokens / self._seconds:,.0f} tokens/s"
         if steps := tick.step - self._first_step:
             seconds = (time.monotonic() - self._start) / steps * max(0, tick.total - tick.step)
-            fields["left"] = f"{clock(seconds)} left"
+            fields["left"] = f"{format_clock(seconds)} left"
         return fields
 
     def line(self) -> Table | Spinner | Text:
@@ -182,9 +182,10 @@ def epoch_and_step(epoch: float, step: int) -> str:
     return f"epoch {epoch:g}" if epoch == int(epoch) else f"epoch {epoch:.2f}, step {step:,}"
 
 
-def clock(seconds: float) -> str:
-    """
-    >>> clock(21.2), clock(3723)
+def format_clock(seconds: float) -> str:
+    """A duration as minutes and seconds, or as hours, minutes and seconds.
+
+    >>> format_clock(21.2), format_clock(3723)
     ('0:21', '1:02:03')
     """
     minutes, rest = divmod(round(seconds), 60)

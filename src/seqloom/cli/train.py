@@ -25,7 +25,7 @@ def run(request: "Request", options: Mapping[str, Any]) -> None:
             result = api.start(config, out, [progress])
         else:
             session = api.prepare(config, out, [progress])
-            progress.wait("taking a few steps to measure them …")
+            progress.show_waiting("taking a few steps to measure them …")
             from seqloom.training.estimate import estimate
 
             cost = estimate(session)

@@ -156,7 +156,7 @@ class Run:
             return lambda texts: task.generate(self.model, texts, decode, self.device, attention=attention)
         if attention or options:
             name = next(iter(options), "attention")
-            message = f"{name} is only for tasks that generate text; the task of this run is {task.name}"
+            message = f"{name} is only for tasks whose answers are texts; the task of this run is {task.name}"
             raise UserError(message, location=self.folder, code="option-without-use")
         return lambda texts: task.predict(self.model, texts, self.device)
 

@@ -151,10 +151,15 @@ def sized_keys() -> set[str]:
     return names | {name for task in TASKS.values() for name in task.config.sized}
 
 
-def nearest(dotted: str) -> str | None:
+def nearest_key(dotted: str) -> str | None:
     """The key that was likely meant: of its own section, of another one, or by its name in another library.
 
-    >>> nearest("train.learning_rat"), nearest("model.bidirectionl"), nearest("lr"), nearest("train.shuffle")
+    >>> (
+    ...     nearest_key("train.learning_rat"),
+    ...     nearest_key("model.bidirectionl"),
+    ...     nearest_key("lr"),
+    ...     nearest_key("train.shuffle"),
+    ... )
     ('train.lr', 'model.bidirectional', 'train.lr', None)
     """
     section, _, name = dotted.replace("-", "_").rpartition(".")

@@ -13,7 +13,7 @@ from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, unknown_name
 from seqloom.core.wording import counted, short_repr
 from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_for
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.config_keys import Key, all_keys, nearest
+from seqloom.tasks.config_keys import Key, all_keys, nearest_key
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
@@ -139,7 +139,7 @@ def unknown_key(key: str, raw: Nested) -> Problem:
         message = f"{KeyName(key)} is not a key of {arch}; it is one of {', '.join(elsewhere.archs)}"
         return Problem("foreign-key", message, key=key)
     in_section = key.partition(".")[0] in TOP
-    meant = nearest(key) if in_section else closest_name(key, TOP) or nearest(key)
+    meant = nearest_key(key) if in_section else closest_name(key, TOP) or nearest_key(key)
     guess = f"Did you mean {KeyName(meant)}? " if meant else ""
     list_all = f"(seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
     advice = list_all if in_section else f"A config has {', '.join(TOP[:-1])} and {TOP[-1]}"
