@@ -15,20 +15,20 @@ ENCODINGS = (  # UTF-32's mark begins with UTF-16's
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 
-NAME_ANOTHER = "Name a text file"
+NAME_TEXT_FILE = "Name a text file"
 EXPORT = "Write it as CSV or JSONL"
 KINDS = (
-    (b"\x89PNG\r\n\x1a\n", "a PNG image", NAME_ANOTHER),
-    (b"\xff\xd8\xff", "a JPEG image", NAME_ANOTHER),
-    (b"GIF87a", "a GIF image", NAME_ANOTHER),
-    (b"GIF89a", "a GIF image", NAME_ANOTHER),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image", NAME_TEXT_FILE),
+    (b"\xff\xd8\xff", "a JPEG image", NAME_TEXT_FILE),
+    (b"GIF87a", "a GIF image", NAME_TEXT_FILE),
+    (b"GIF89a", "a GIF image", NAME_TEXT_FILE),
     (b"%PDF-", "a PDF document", "Convert it, for example with `pdftotext`"),
     (b"SQLite format 3\0", "an SQLite database", "Export a table as CSV, for example with `sqlite3 -header -csv`"),
     (b"PAR1", "a Parquet table", f"{EXPORT}, for example with pandas"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel file", "Save it as plain text or CSV"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", EXPORT),
     (b"\x93NUMPY", "a NumPy array", EXPORT),
-    (b"\x7fELF", "a program", NAME_ANOTHER),
+    (b"\x7fELF", "a program", NAME_TEXT_FILE),
     (
         b"PK\x03\x04",
         "a zip archive, as documents and spreadsheets are",
@@ -64,7 +64,7 @@ def check_text(name: object, beginning: bytes) -> None:
     if beginning[position] == magic:
         raise DataError(name, "not text (a tar archive)", "Unpack it with `tar -xf`", code="known-binary")
     if looks_binary(beginning):
-        raise DataError(name, "not text: it looks like a binary file", NAME_ANOTHER, code="unknown-binary")
+        raise DataError(name, "not text: it looks like a binary file", NAME_TEXT_FILE, code="unknown-binary")
 
 
 def looks_binary(beginning: bytes) -> bool:

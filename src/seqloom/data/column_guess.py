@@ -19,7 +19,7 @@ SENTENCE = 4  # words at least, where a row is more than an entry of a dictionar
 NAME = re.compile(r"[^\W\d][\w .()/-]{0,39}")  # the form of a column's name
 
 Rows = Sequence[Sequence[str]]
-Columns = Iterable[Sequence[str]]  # the values of each, which may be generated one column after another
+ColumnValues = Iterable[Sequence[str]]  # of each column; they may be generated one column after another
 
 
 def find_named(names: Sequence[str], synonyms: Collection[str], taken: Collection[int] = ()) -> int | None:
@@ -40,7 +40,7 @@ def find_named(names: Sequence[str], synonyms: Collection[str], taken: Collectio
     return next(matches, None)
 
 
-def label_column(columns: Columns, taken: Collection[int] = ()) -> int | None:
+def label_column(columns: ColumnValues, taken: Collection[int] = ()) -> int | None:
     """The column of the fewest distinct values, of those that repeat; a constant one only if there is no other."""
     candidates = []
     for index, column in enumerate(columns):
@@ -51,7 +51,7 @@ def label_column(columns: Columns, taken: Collection[int] = ()) -> int | None:
     return min(candidates)[2] if candidates else None
 
 
-def text_column(columns: Columns, taken: Collection[int] = ()) -> int | None:
+def text_column(columns: ColumnValues, taken: Collection[int] = ()) -> int | None:
     """The column of the longest values."""
     lengths = [(sum(map(len, column)), -index) for index, column in enumerate(columns) if index not in taken]
     return -max(lengths)[1] if lengths else None

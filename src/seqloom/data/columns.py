@@ -1,4 +1,4 @@
-"""The column of each role of a task in a table, named in the config or guessed; and the examples in its rows."""
+"""The columns of a table that a task reads, which the config names or which are guessed; the examples in its rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,16 +56,16 @@ class Columns:
         shown = [repr(self.names[index]) if self.header else f"column {index + 1}" for index in self.indices]
         columns = ", ".join(f"{role.name}: {column}" for role, column in zip(self.roles, shown, strict=True))
         columns += "" if self.header else ", no header"
-        options = [config_key(role) for role in self.roles if role.key in self.guessed]
+        guessed = [role for role in self.roles if role.key in self.guessed]
         notes = []
-        if guessed_by_values(self.roles):
-            notes += ["guessed"] if options else []
-        else:
-            options = list(map(config_key, self.roles)) if options else []
-        if "header" in self.guessed and (not options if guessed_by_values(self.roles) else self.header):
+        if by_values := guessed_by_values(self.roles):
+            notes += ["guessed"] if guessed else []
+        elif guessed:  # by their order, so that to set one may change the others
+            guessed = list(self.roles)
+        if "header" in self.guessed and (not guessed if by_values else self.header):
             notes.append(f"header guessed; {KeyName('data.header', True)} or {KeyName('data.header', False)} sets it")
-        if options:
-            notes.append(f"{' and '.join(options)} select{'s' if len(options) == 1 else ''} other columns")
+        if guessed:
+            notes.append(f"{config_keys(guessed)} select{'s' if len(guessed) == 1 else ''} other columns")
         return f"{columns} ({'; '.join(notes)})" if notes else columns
 
     def examples(self, form: Format, data: TableData) -> Iterator[Record]:
@@ -115,7 +115,7 @@ def find_columns(path: Path, form: Format, spec: DataSpec, data: TableData) -> C
             message = f"{len(names):,} different keys, too many to guess which is {which}"
             pronoun = {1: "it", 2: "both"}.get(len(roles), "all")
             raise DataError(path, message, f"Name {pronoun} with {config_keys(roles)}", code="too-many-keys")
-        values: Callable[[], guess.Columns] = partial(key_values, objects, names)
+        values: Callable[[], guess.ColumnValues] = partial(key_values, objects, names)
     else:
         rows = [list(map(str, record)) for _, record in head]
         is_named = any(name is not None and not name.isdecimal() for name in configured.values())
@@ -143,11 +143,11 @@ def column_indices(
     configured: Mapping[str, str | None],
     names: tuple[str, ...],
     header: bool,
-    values: Callable[[], guess.Columns],
+    values: Callable[[], guess.ColumnValues],
 ) -> tuple[int, ...]:
     """The column of each role: configured, or found by a usual name, by values or by position."""
     columns = {role.key: configured_column(path, role.key, names, header, configured[role.key]) for role in roles}
-    for column in taken(columns):
+    for column in used_indices(columns):
         if len(sharing := [role for role in roles if columns[role.key] == column]) > 1:
             message = f"{join_roles(sharing, ' and ', '')} are the same column ({names[column]!r})"
             count = {2: "two", 3: "three"}.get(len(sharing), str(len(sharing)))
@@ -155,16 +155,21 @@ def column_indices(
     columns = named_columns(names if header else (), roles, columns)
     for role in sorted(roles, key=lambda role: role.guess != "label"):  # labels are easiest to find
         if columns[role.key] is None:
-            columns[role.key] = guess_column(path, role, roles.index(role), names, taken(columns), values)
+            columns[role.key] = guess_column(path, role, roles.index(role), names, used_indices(columns), values)
     return tuple(index for role in roles if (index := columns[role.key]) is not None)
 
 
-def taken(columns: Mapping[str, int | None]) -> set[int]:
+def used_indices(columns: Mapping[str, int | None]) -> set[int]:
     return {index for index in columns.values() if index is not None}
 
 
 def guess_column(
-    path: Path, role: Role, position: int, names: tuple[str, ...], taken: set[int], values: Callable[[], guess.Columns]
+    path: Path,
+    role: Role,
+    position: int,
+    names: tuple[str, ...],
+    taken: set[int],
+    values: Callable[[], guess.ColumnValues],
 ) -> int:
     """The most likely column of a role among those not taken; without a guess by values, the one at its position."""
     if role.guess == "label":
@@ -193,11 +198,11 @@ def named_columns(
     columns = dict(columns)
     for role in sorted(roles, key=lambda role: role.guess != "label"):
         if columns[role.key] is None:
-            columns[role.key] = guess.find_named(names, role.synonyms, taken(columns))
+            columns[role.key] = guess.find_named(names, role.synonyms, used_indices(columns))
     for role in roles:
         if columns[role.key] is None and role.languages:
             languages = (index for index, name in enumerate(names) if guess.is_language(name))
-            columns[role.key] = next((index for index in languages if index not in taken(columns)), None)
+            columns[role.key] = next((index for index in languages if index not in used_indices(columns)), None)
     return columns
 
 

@@ -21,7 +21,7 @@ from seqloom.data.paths import split_from_name, without_gz
 from seqloom.data.records import Location
 from seqloom.data.spec import DataSpec, expected_values
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
-from seqloom.data.text_io import OnBadLine, SkipBadLines, is_directory, raise_error, read_lines
+from seqloom.data.text_io import OnBadLine, SkipBadLines, directory_error, raise_error, read_lines
 
 Cells = Sequence[object] | Mapping[str, object]
 """A record: cells in order, or an object of JSON."""
@@ -141,7 +141,7 @@ def format_of(path: Path, spec: DataSpec, name: str = AUTO) -> Format:
     """The format of a file: as given, or by its name (.gz aside); a DataError where the task can't read it."""
     readable = {form.name: form for form in formats_read(spec)}
     if path.is_dir() and (name not in (AUTO, "folder") or "folder" not in readable):
-        raise is_directory(path, f"*.{name}" if "folder" in readable else f"*{spec.suffix}")
+        raise directory_error(path, f"*.{name}" if "folder" in readable else f"*{spec.suffix}")
     if name == AUTO:
         suffix = without_gz(path).suffix.lower()
         name = next((form.name for form in FORMATS.values() if suffix in form.suffixes), "text")

@@ -46,7 +46,7 @@ class ImageOptions:
 
 @runtime_checkable
 class DrawnImage(Protocol):
-    """An image that a built-in corpus draws."""
+    """An image that an embedded corpus draws."""
 
     @property
     def number(self) -> int:

@@ -1,4 +1,4 @@
-"""Images as uint8 arrays of their central square, resized; vectors of image regions from .npy files.
+"""Read images as uint8 arrays of their central square, and vectors of image regions from .npy files.
 
 Files may be untrusted, so bytes, pixels and formats are limited.
 """
@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
 FEATURES_SUFFIX = ".npy"
-SUFFIXES = (
-    ".jpg",
-    ".jpeg",
-    ".png",
-    ".webp",
-    ".bmp",
-    ".gif",
-    FEATURES_SUFFIX,
-)  # images are recognized by content
+# A path with another suffix may be a text by mistake. Images themselves are recognized by their content.
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", FEATURES_SUFFIX)
 MAX_BYTES = 100_000_000  # of a file
 MAX_PIXELS = 64_000_000  # of an image: more than a phone's 48 million
 MAX_VALUES = 1 << 24  # of a file of features
@@ -68,7 +61,7 @@ def read_image(path: str | Path, size: int) -> UInt8[ndarray, "3 size size"]:
     path, pillow = Path(path), import_pillow()
     check_file(path)
     with warnings.catch_warnings(), decoding_errors(path, "is not an image that can be read"):
-        warnings.simplefilter("ignore")  # of Pillow, about harmless metadata and about sizes that are errors below
+        warnings.simplefilter("ignore")  # Pillow warns about harmless metadata, and about sizes that are errors below
         try:
             opened = pillow.open(path, formats=FORMATS)
         except pillow.UnidentifiedImageError:
@@ -86,7 +79,7 @@ def central_square(image: "Image", size: int) -> "Image":
     """The central square of an opened image, upright, in RGB, resized."""
     from PIL import Image, ImageOps
 
-    image.draft("RGB", (2 * size, 2 * size))  # decodes a large JPEG at a lower resolution, at least this one
+    image.draft("RGB", (2 * size, 2 * size))  # decodes a large JPEG at a lower resolution, but at least at this one
     ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I"):  # 16-bit gray: keep the upper byte
         image = Image.fromarray((np.asarray(image) >> 8).clip(0, 255).astype(np.uint8))

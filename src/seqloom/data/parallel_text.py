@@ -1,4 +1,4 @@
-"""Parallel text: two files of which line n of one is the translation of line n of the other."""
+"""Parallel text: two files, in which line n of one is the translation of line n of the other."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,7 +15,8 @@ from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 def pair_files(paths: Sequence[Path]) -> list[tuple[Path, Path]]:
     """Pair text files as source and target.
 
-    Each source is followed by its target. If the files have two endings, those with the first one are sources.
+    Each source is followed by its target; or, if the files have two suffixes (.en, .de), each in one half of them, all
+    files with the suffix of the first file are sources.
 
     >>> pairs = pair_files([Path(name) for name in ("a.en", "b.en", "a.de", "b.de")])
     >>> [f"{source} {target}" for source, target in pairs]
@@ -25,9 +26,9 @@ def pair_files(paths: Sequence[Path]) -> list[tuple[Path, Path]]:
         files = "one text file" if len(paths) == 1 else f"{len(paths)} text files"
         advice = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both"
         raise DataError(paths[-1], f"{files}, and a translation needs two, line by line", advice, code="unpaired-text")
-    endings = [without_gz(path).suffix for path in paths]
-    sources = [path for path, ending in zip(paths, endings, strict=True) if ending == endings[0]]
-    if len(set(endings)) == 2 and 2 * len(sources) == len(paths):
+    suffixes = [without_gz(path).suffix for path in paths]
+    sources = [path for path, suffix in zip(paths, suffixes, strict=True) if suffix == suffixes[0]]
+    if len(set(suffixes)) == 2 and 2 * len(sources) == len(paths):
         return list(zip(sources, (path for path in paths if path not in sources), strict=True))
     return list(zip(paths[::2], paths[1::2], strict=True))
 

@@ -41,7 +41,7 @@ Notes = dict[str, Any]
 class Learner(ABC, Generic[Encoder]):
     """Learns an encoder, which has a method `to_json`, from the training examples.
 
-    roles: which values of an example it learns from
+    roles: the indices of the values of an example that it learns from
     """
 
     roles: tuple[int, ...]
@@ -122,7 +122,7 @@ class Column(ABC):
     """One array of the prepared rows.
 
     name: of the array
-    role: which value of an example it encodes
+    role: the index of the value of an example that it encodes
     max_length: a longer row is cut to this length
     """
 
@@ -131,7 +131,8 @@ class Column(ABC):
     max_length: int | None = None
 
     @abstractmethod
-    def open(self, encoders: Encoders) -> ColumnEncoder: ...
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        """What encodes its values; `encoders` are the tokenizers and vocabularies of the run."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class RowFilter:
         return True
 
     def notes(self) -> Notes:
-        """The counts."""
+        """Its counts, which are saved with the prepared data."""
         return {}
 
 

@@ -22,7 +22,7 @@ SPECIAL_FILES = (
     (stat.S_ISBLK, "is a device"),
     (stat.S_ISSOCK, "is a socket"),
 )
-LINE_LENGTH = "line-length"  # the code of a line that is too long
+LINE_TOO_LONG = "line-length"  # the code of a line that is too long
 MAX_CHARACTERS = 1_000_000  # of a line
 
 OnBadLine = Callable[[DataError], None]
@@ -170,7 +170,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
     try:
         refuse_pipe(path)
         if path.is_dir():
-            raise is_directory(path)
+            raise directory_error(path)
         with path.open("rb") as file:
             yield from _unpack(file, path)
     except OSError as error:
@@ -178,7 +178,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def _unpack(stream: BufferedReader, name: object) -> Iterator[bytes]:
-    """The bytes of a stream, decompressed if it is gzip. A block is yielded as soon as it arrives: it may be typed."""
+    """The bytes of a stream, decompressed if gzipped. A block is yielded as soon as it arrives: a user may be typing."""
     try:
         source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC) else stream
         while block := source.read1(BLOCK_SIZE):
@@ -240,7 +240,7 @@ def refuse_pipe(path: Path) -> None:
         raise DataError(path, f"{kind}, but data is read more than once", advice, code="not-a-file")
 
 
-def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
+def directory_error(path: Path, pattern: str = "*.txt") -> DataError:
     return DataError(path, "is a directory", f"Name its files, for example '{path / pattern}'", code="directory")
 
 
@@ -272,4 +272,4 @@ def _nul_byte(name: object, line: int) -> DataError:
 def _too_long(name: object, line: int, max_characters: int) -> DataError:
     message = f"a line of more than {counted(max_characters, 'character')}"
     advice = f"Split it, or pass a larger {KeyName('data.max_characters')}"
-    return DataError(Location(str(name), line), message, advice, code=LINE_LENGTH)
+    return DataError(Location(str(name), line), message, advice, code=LINE_TOO_LONG)

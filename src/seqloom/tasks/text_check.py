@@ -12,7 +12,7 @@ from seqloom.data.inspection.text_quality import ANY_ODD_CHARACTER, Lengths, Odd
 from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
-from seqloom.data.text_io import LINE_LENGTH, EmptyFile, read_chunks, read_lines
+from seqloom.data.text_io import LINE_TOO_LONG, EmptyFile, read_chunks, read_lines
 from seqloom.data.text_stream import MIN_TOKENS, split_spans, too_short
 
 BLOCK = 1 << 20  # characters that are read at once; a longer line is read in pieces
@@ -94,7 +94,7 @@ def unreadable_lines(path: Path) -> BadLines:
     bad_lines = BadLines()
 
     def on_bad_line(error: DataError) -> None:
-        if error.template.code != LINE_LENGTH:
+        if error.template.code != LINE_TOO_LONG:
             bad_lines(error)
 
     try:

@@ -18,9 +18,11 @@ State = dict[str, Any]
 
 
 class Tokenizer(ABC):
-    """Text to ids and back. A user-defined tokenizer implements the abstract methods, and sets these attributes:
+    """Text to ids and back. A user-defined tokenizer implements the abstract methods, and sets `unknown`, `lowercase`
+    and `lossless` if the defaults are wrong for it. Registration sets `kind` and `part`.
 
-    kind, part: the name under which it is registered, and the part, which registration sets
+    kind: the name under which it is registered
+    part: the user-defined part that it is, for error messages; None for a built-in tokenizer
     unknown: the id of everything that was not learned; None if nothing is unknown
     lowercase: whether it converts capitals
     lossless: whether the ids determine the text, so that bits per character can be computed; an unknown token then
