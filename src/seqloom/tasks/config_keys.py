@@ -1,4 +1,4 @@
-"""All keys that a config may have: the command line's options, `init`'s comments and the nearest right name."""
+"""All keys that a config may have, for the options and for the comments of `init`; the nearest key to a wrong one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ class Key:
 
     section: train
     name: lr
-    choices: of a key that takes one of some words; empty for others
-    kind: bool, int, float or str; tuple for several files
+    choices: the words that it takes; empty for any value
+    kind: the type of its value: bool, int, float or str; tuple for several files
     optional: whether it may be none
-    archs: of a key of the model, the architectures that have it
+    archs: the architectures that have it, if it is a key of `model`
     tasks: the tasks that have it
-    of_file: whether it is about files, so that other files may have another value
+    of_file: whether it describes files, so that `evaluate` may set another value for other files
     """
 
     section: str
@@ -52,7 +52,7 @@ class Key:
         return "--" + self.dotted.replace("_", "-")
 
 
-# Names in other libraries: the names here, by section.
+# Names of keys in other libraries, and their names here, by section.
 ELSEWHERE = {
     "train": "learning_rate=lr max_epochs=epochs num_epochs=epochs max_steps=steps num_steps=steps iterations=steps "
     "eps=epsilon clip=clip_norm grad_clip=clip_norm max_grad_norm=clip_norm patience=early_stop "
@@ -87,36 +87,35 @@ def _all_keys(_changes: int) -> dict[str, Key]:
         families[architecture.family] = (*families.get(architecture.family, ()), name)
     keys: dict[str, Key] = {}
     for task, entry in TASKS.items():
-        sections = entry.config.sections().items()
-        kinds: list[tuple[str, type[Section], tuple[str, ...]]]
-        kinds = [(section, kind, ()) for section, kind in sections if section != "model"]
-        kinds += [
-            ("model", kind, archs)
+        sections: list[tuple[str, type[Section], tuple[str, ...]]]
+        sections = [(name, section, ()) for name, section in entry.config.sections().items() if name != "model"]
+        sections += [
+            ("model", section, archs)
             for family, archs in families.items()
-            for kind in (family, *entry.config.model_keys(family))
+            for section in (family, *entry.config.model_keys(family))
         ]
-        for section, kind, archs in kinds:
-            for key in keys_of(section, kind, entry.config):
+        for name, section, archs in sections:
+            for key in keys_of(name, section, entry.config):
                 key = replace(key, tasks=(task,), archs=archs)
                 keys[key.dotted] = merge_keys(keys[key.dotted], key) if key.dotted in keys else key
     return dict(sorted(keys.items(), key=lambda item: SECTIONS.index(item[1].section)))
 
 
-def keys_of(section: str, kind: type[Section], config: type[Experiment]) -> Iterator[Key]:
+def keys_of(name: str, section: type[Section], config: type[Experiment]) -> Iterator[Key]:
     """The keys of one section, with the choices that a task has."""
-    for key in _section_keys(section, kind, Names.changes):
+    for key in _section_keys(name, section, Names.changes):
         choices = key.choices or config.choices(key.dotted)
         yield replace(key, choices=choices) if choices != key.choices else key
 
 
 @lru_cache(maxsize=512)
-def _section_keys(section: str, kind: type[Section], _changes: int) -> tuple[Key, ...]:
+def _section_keys(section_name: str, section: type[Section], _changes: int) -> tuple[Key, ...]:
     keys = []
-    for name, field in kind.model_fields.items():
+    for name, field in section.model_fields.items():
         value_type, optional = type_of(field)
         choices = choices_of(field.annotation, field.metadata)
         description, of_file = field.description or "", info_of(field).of_file
-        keys.append(Key(section, name, description, choices, value_type, optional, of_file=of_file))
+        keys.append(Key(section_name, name, description, choices, value_type, optional, of_file=of_file))
     return tuple(keys)
 
 
@@ -152,15 +151,10 @@ def sized_keys() -> set[str]:
 
 
 def nearest_key(dotted: str) -> str | None:
-    """The key that was likely meant: of its own section, of another one, or by its name in another library.
+    """The key that was likely meant: one of its section or of another, or one with this name in another library.
 
-    >>> (
-    ...     nearest_key("train.learning_rat"),
-    ...     nearest_key("model.bidirectionl"),
-    ...     nearest_key("lr"),
-    ...     nearest_key("train.shuffle"),
-    ... )
-    ('train.lr', 'model.bidirectional', 'train.lr', None)
+    >>> [nearest_key(key) for key in ("train.learning_rat", "model.bidirectionl", "lr", "train.shuffle")]
+    ['train.lr', 'model.bidirectional', 'train.lr', None]
     """
     section, _, name = dotted.replace("-", "_").rpartition(".")
     own = {key.name: key.dotted for key in all_keys().values() if key.section == section}

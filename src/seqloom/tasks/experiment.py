@@ -30,9 +30,9 @@ class Help:
     """The texts about a task in the help, and in advice.
 
     paragraph: what it learns, what it reads, its scores, and how the trained model is used
-    file, option, more: of example commands: a file, an option, files of other splits
-    input_advice: for an empty input
-    file_advice: for a file of inputs without any; a line is an input
+    file, option, more: for the example commands `train TASK`: a file; an option to add; other files and options
+    input_advice: advice for an empty input
+    file_advice: advice for a file without inputs; a line is an input
     """
 
     paragraph: str
@@ -50,12 +50,12 @@ class Experiment(Section):
 
     data_spec: the files, columns and corpora that it reads
     help: its texts in the help
-    architecture: the default one
-    use: what it asks of a model
+    architecture: the default of `model.arch`
+    use: what it needs of a model
     sized: keys of the model, besides those of the family, whose default depends on its size
     scores: the names of its own scores, which no metric may have
     metric_input: what its metrics compare: labels, tags or texts
-    renamed: older names of keys that stand for another key than in other tasks
+    renamed: older names of keys, and their present names, if these differ from those in other tasks
 
     >>> from seqloom.tasks.registry import experiment
     >>> tagger = experiment({"task": "tag", "data": {"train": "train.conllu"}})
@@ -111,8 +111,8 @@ class Experiment(Section):
         return {}
 
     @classmethod
-    def longest(cls, data: Values, train: Values) -> object:
-        """The positions that the model must be able to read."""
+    def required_length(cls, data: Values, train: Values) -> object:
+        """The number of positions that the model must be able to read: the default of `model.max_length`."""
         return data.get("max_length")
 
     def conflicts(self) -> Iterator[Problem]:
@@ -192,7 +192,7 @@ class Experiment(Section):
         defaults: Values = {"arch": cls.architecture, "size": size, **family.sizes[size]}
         defaults |= cls.model_defaults(family, size, explicit["model"]) | family.defaults(size, cls.use)
         if "max_length" in family.model_fields:
-            defaults["max_length"] = cls.longest(data, train) or family.default_max_length
+            defaults["max_length"] = cls.required_length(data, train) or family.default_max_length
         model = cls.fill_model(with_defaults(family, explicit["model"], defaults), explicit["model"])
         values = {**raw, "data": data, "model": model, "train": train, "decode": explicit["decode"] or None}
         if "decode" in kinds:

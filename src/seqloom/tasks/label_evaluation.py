@@ -14,39 +14,39 @@ from seqloom.data.vocabulary import Vocabulary
 from seqloom.tasks.metrics.counts import ratio
 
 BASELINE_FILE = "usual.json"  # saved with the vocabularies: a run is evaluated long after its training data are gone
-CHUNK = 1 << 20  # labels counted together
-MOST = 20  # hardest examples
-MAX_TEXT = 2000  # characters of their texts that are kept
+CHUNK = 1 << 20  # labels that are counted at a time
+MAX_EXAMPLES = 20
+MAX_TEXT = 2000  # characters of the text of an example
 
 
 # Baseline ------------------------------------------------------------------------------------------------------------
 
 
-def most_frequent(labels: Integer[ndarray, " n"], names: Vocabulary) -> str:
-    """The name of the most frequent number, which the baseline always predicts; the first of equally frequent ones.
+def most_frequent(ids: Integer[ndarray, " n"], vocabulary: Vocabulary) -> str:
+    """The label of the most frequent id, which the baseline always predicts; the first of equally frequent ones.
 
     >>> most_frequent(np.array([2, 1, 2]), Vocabulary(["DET", "NOUN", "VERB"]))
     'VERB'
     """
-    counts = np.zeros(len(names), dtype=np.int64)
-    for start in range(0, len(labels), CHUNK):
-        counts += np.bincount(labels[start : start + CHUNK], minlength=len(names))
-    return names[int(counts.argmax())]
+    counts = np.zeros(len(vocabulary), dtype=np.int64)
+    for start in range(0, len(ids), CHUNK):
+        counts += np.bincount(ids[start : start + CHUNK], minlength=len(vocabulary))
+    return vocabulary[int(counts.argmax())]
 
 
-def load_baseline(files: Mapping[str, str], names: Vocabulary) -> str:
+def load_baseline(files: Mapping[str, str], vocabulary: Vocabulary) -> str:
     try:
         label = json.loads(files[BASELINE_FILE])
     except (ValueError, RecursionError):
         label = None
-    if not isinstance(label, str) or label not in names:
+    if not isinstance(label, str) or label not in vocabulary:
         message = "not one of the run's answers, so it is damaged"
         raise RunError(message, "Restore the file from a copy", location=BASELINE_FILE)
     return label
 
 
 def baseline_details(
-    label: str, names: Vocabulary, confusion: Integer[ndarray, "gold predicted"]
+    label: str, vocabulary: Vocabulary, confusion: Integer[ndarray, "gold predicted"]
 ) -> dict[str, str | float]:
     """The label that the baseline predicts, and its accuracy on the gold labels of a confusion matrix.
 
@@ -54,7 +54,7 @@ def baseline_details(
     {'says': 'b', 'accuracy': 0.25}
     """
     gold = confusion.sum(axis=1)
-    return {"says": label, "accuracy": ratio(int(gold[names.names.index(label)]), int(gold.sum()))}
+    return {"says": label, "accuracy": ratio(int(gold[vocabulary.names.index(label)]), int(gold.sum()))}
 
 
 # Hardest examples ----------------------------------------------------------------------------------------------------
@@ -63,25 +63,25 @@ def baseline_details(
 class HardestExamples:
     """Keeps the examples whose gold answer has the lowest probability; of equally likely ones the first.
 
-    >>> hardest = HardestExamples(most=1)
+    >>> hardest = HardestExamples(max_examples=1)
     >>> hardest.add(0.3, text="a", gold="x", predicted="y")
     >>> hardest.add(0.1, text="b", gold="x", predicted="y")
     >>> hardest.details()
     [{'text': 'b', 'gold': 'x', 'predicted': 'y', 'probability': 0.1}]
     """
 
-    def __init__(self, most: int = MOST) -> None:
-        self.most = most
+    def __init__(self, max_examples: int = MAX_EXAMPLES) -> None:
+        self.max_examples = max_examples
         self._examples: list[tuple[float, dict[str, object]]] = []
 
     def accepts(self, probability: float) -> bool:
-        return len(self._examples) < self.most or probability < self._examples[-1][0]
+        return len(self._examples) < self.max_examples or probability < self._examples[-1][0]
 
     def add(self, probability: float, *, text: str | list[str], **details: object) -> None:
         if self.accepts(probability):
             example = {"text": text[:MAX_TEXT], **details, "probability": probability}
             insort(self._examples, (probability, example), key=itemgetter(0))
-            del self._examples[self.most :]
+            del self._examples[self.max_examples :]
 
     def details(self) -> list[dict[str, object]]:
         return [example for _, example in self._examples]

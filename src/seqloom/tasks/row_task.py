@@ -21,6 +21,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import SPLIT_NAMES, Batch, ModelT, Task
 
 Rows = Integer[ndarray, " batch"]
+"""The indices of rows in a split."""
 
 
 class RowTask(Task[ModelT, Rows]):
@@ -28,8 +29,8 @@ class RowTask(Task[ModelT, Rows]):
 
     row_noun: what a row is called, in the plural ("texts")
     length_unit: what the length of a row counts ("tokens")
-    length_column: the column that decides the length of a row
-    max_length: tokens or words of a row that are read at once
+    length_column: the column whose length is the length of a row
+    max_length: how many tokens or words of a row are read at once
     """
 
     row_noun: ClassVar[str]
@@ -68,10 +69,10 @@ class RowTask(Task[ModelT, Rows]):
         return task
 
     def learn(self, data: Dataset) -> None:
-        """Take from the training data what the task saves besides its encoders."""
+        """Compute from the training data what the task saves besides its encoders."""
 
     def load(self, files: Mapping[str, str]) -> None:
-        """Read what `learn` took, from the files of a finished run."""
+        """Read what `learn` computed from the files of a finished run."""
 
     def files(self) -> dict[str, str]:
         return {file: encoder.to_json() for file, encoder in self.encoders.items()}

@@ -39,7 +39,7 @@ class Batch:
 
     continues: whether the rows continue those of the previous batch, so that state is carried
     rows: the indices of the rows in their split
-    starts: where in its row each begins, if long rows are read in chunks
+    starts: where in its row each chunk begins, if long rows are read in chunks
     decoder_input: what a decoder reads; target_t follows decoder_input_1 .. decoder_input_t
     target_lengths: of `decoder_input` and `target`, if there is a decoder
 
@@ -52,7 +52,7 @@ class Batch:
     continues: bool = False
     rows: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
-    decoder_input: Int[Tensor, "batch written"] | None = None
+    decoder_input: Int[Tensor, "batch target"] | None = None
     target_lengths: Int[Tensor, " batch"] | None = None
 
     @property
@@ -187,7 +187,7 @@ class Task(ABC, Generic[ModelT, ItemT]):
         """Scores on a split."""
 
     def validate(self, model: ModelT, split: str, device: torch.device) -> Evaluation:
-        """Scores during training, to choose the best model by: a task may have a faster way than `evaluate`."""
+        """Scores during training, by which the best model is chosen. A task may compute them faster than `evaluate`."""
         return self.evaluate(model, split, device)
 
     # Answers ---------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monke
     """And no more is decoded for the last token than for the first."""
     task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary_size": 300} if tokenizer == "bpe" else {}))
     options = Decode(max_length=60, temperature=1.0)
-    ids = [torch.tensor(task.prompt("A cat"))]
+    ids = [torch.tensor(task.encode_prompt("A cat"))]
     steps = list(stream(model, ids, seed=5, **task.decode_arguments(options)))
     tokens = [step[0] for step in steps]
     whole = task.tokenizer.decode(tokens)

@@ -77,14 +77,14 @@ class DataSection(Section):
         (), "Validation files, used to select the best checkpoint; default: a share of the training files."
     )
     test: Files = key((), "Test files: the selected model is evaluated on them once, at the end.")
-    corpus: str | None = key(None, "A built-in corpus to use instead of files (`seqloom list corpora`).")
+    corpus: str | None = key(None, "A embedded corpus to use instead of files (`seqloom list corpora`).")
     corpus_length: int | None = key(
-        None, "The maximum length of an example in the built-in corpus.", ge=1, le=100_000, only_with=WITHOUT_FILES
+        None, "The maximum length of an example in the embedded corpus.", ge=1, le=100_000, only_with=WITHOUT_FILES
     )
     examples: int | None = key(
-        None, "The number of examples in the built-in corpus.", ge=10, le=10_000_000, only_with=WITHOUT_FILES
+        None, "The number of examples in the embedded corpus.", ge=10, le=10_000_000, only_with=WITHOUT_FILES
     )
-    seed: int = key(1, "The random seed of the splits and of the built-in corpus.", ge=0, lt=2**63)
+    seed: int = key(1, "The random seed of the splits and of the embedded corpus.", ge=0, lt=2**63)
     format: str = key("auto", "The format of the files; `auto` detects it from their names.", of_file=True)
     valid_share: float = key(
         0.1,

@@ -32,7 +32,7 @@ DATA_SPEC = DataSpec(
 class LanguageData(TokenizedData, DataSection):
     examples: int | None = key(
         None,
-        "The number of examples in the built-in corpus; for `python`, the number of characters.",
+        "The number of examples in the embedded corpus; for `python`, the number of characters.",
         ge=10,
         le=10_000_000,
         only_with={"data.train": NO_FILES},
@@ -61,7 +61,7 @@ class LanguageTrain(Train):
     )
     bptt_random: bool = key(
         False,
-        "Whether that number varies randomly around `bptt` from batch to batch; needs `carry_state`.",
+        "Whether the number of tokens varies randomly around `bptt` from batch to batch; needs `carry_state`.",
         only_with={"train.carry_state": (True,)},
     )
     carry_state: bool = key(
@@ -122,7 +122,7 @@ class Config(Experiment):
         return {"temperature": 0.0} if str(explicit.get("beam_size", 1)) != "1" else {}
 
     @classmethod
-    def longest(cls, data: Values, train: Values) -> object:
+    def required_length(cls, data: Values, train: Values) -> object:
         return train["bptt"]
 
     def conflicts(self) -> Iterator[Problem]:

@@ -98,9 +98,10 @@ class Language(Task[Model, Chunk]):
         stem = section.tokens(len(self.tokenizer))
         layers = section.build(section.dim, causal=True)
         if not layers.traits.causal:
-            sees = f"with these keys {section.arch} sees later positions too"
-            message = f"{sees}, so it can't generate text token by token"
-            raise UserError(message, "Leave out what is said of its model, or take another")
+            message = (
+                f"with these keys of `model`, {section.arch} uses later positions, so it can't generate token by token"
+            )
+            raise UserError(message, "Leave out these keys of `model`, or use another architecture")
         config, sizes = keys(section, LanguageModel), (layers.output_size, len(self.tokenizer))
         if config.tied:
             head: ClassHead = PerToken(*sizes, tied=stem.embedding, smoothing=smoothing)
@@ -132,10 +133,11 @@ class Language(Task[Model, Chunk]):
         return Evaluation(self.scores(likelihood, self.data.characters[split] - first, unknown))
 
     def scores(self, likelihood: Likelihood, characters: int, unknown: int) -> dict[str, float]:
-        """Scores per token; and per character, if the tokens hold the whole text.
+        """Scores per token; and per character, if the tokens determine the text.
 
-        Words do not hold its spaces, lower case not its capitals: bits per character would be those of another text.
-        An unknown character costs, besides its token's −log p, the nats to say which one it is: log(possible ones).
+        Words do not determine its spaces, and lower case does not determine its capitals: bits per character would be
+        those of another text. An unknown character costs −log p of its token, and log of the number of characters that
+        it may be.
         """
         scores = likelihood.scores()
         if likelihood.exact and scores and characters > 0 and self.tokenizer.lossless:
@@ -154,7 +156,7 @@ class Language(Task[Model, Chunk]):
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """How likely each text is, and the likeliest next tokens; a text longer than the context is read in chunks."""
-        rows, answers = [self.prompt(text) for text in texts], []
+        rows, answers = [self.encode_prompt(text) for text in texts], []
         scores = score_texts(model, rows, self.experiment.model.length_limit, device)
         for text, row, score in zip(texts, rows, scores, strict=True):
             first, likelihood = score.first_tokens, self.empty_likelihood()
@@ -170,8 +172,8 @@ class Language(Task[Model, Chunk]):
     def unknown_tokens(self, text: str) -> list[str]:
         return self.tokenizer.unknown_in(text)
 
-    def prompt(self, text: str) -> list[int]:
-        """The tokens of a prompt; a line end if it is empty, or else the first token of the vocabulary."""
+    def encode_prompt(self, text: str) -> list[int]:
+        """The tokens of a prompt, which begins with a line end if it is empty; the first token if that has none."""
         return self.tokenizer.encode(text or "\n").tolist() or [0]
 
     def decode_arguments(self, options: DecodeSection) -> dict[str, Any]:
@@ -185,14 +187,14 @@ class Language(Task[Model, Chunk]):
         if options.beam_size > 1:
             yield self.search(model, prompts, options)
             return
-        rows = [self.prompt(text) for text in prompts]
+        rows = [self.encode_prompt(text) for text in prompts]
         detokenizers = [Detokenizer(self.tokenizer) for _ in rows]
         for step in stream(model, rows, seed=seed, **self.decode_arguments(options)):
             yield {row: detokenizers[row].add(token) for row, token in step.items()}
 
     def search(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
         """The likeliest continuation of each prompt; a beam search knows it only at the end."""
-        rows = [self.prompt(text) for text in prompts]
+        rows = [self.encode_prompt(text) for text in prompts]
         decoded = decode(model, None, prompts=rows, end=None, **self.decode_arguments(options))
         return {row: self.tokenizer.decode(best.tokens) for row, (best, *_) in enumerate(decoded)}
 
@@ -207,7 +209,7 @@ class Language(Task[Model, Chunk]):
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options, count = keys(self.experiment.decode, DecodeSection), self.train_config.samples
         seed = options.seed if options.seed is not None else self.experiment.seed
-        prompts, arguments = [self.prompt(options.prompt)], self.decode_arguments(options)
+        prompts, arguments = [self.encode_prompt(options.prompt)], self.decode_arguments(options)
         for number in range(min(count, 1) if options.beam_size > 1 else count):  # a beam search has one result
             try:
                 if options.beam_size > 1:
@@ -231,7 +233,7 @@ def collate(tokens: Integer[ndarray, " n"], chunk: Chunk) -> Batch:
 
 
 def evaluation_chunks(tokens: int, train: LanguageTrain) -> Iterator[Chunk]:
-    """Every token but the first, once: with the state carried, or from a new state for each chunk."""
+    """Chunks that predict every token but the first once: with a carried state, or with a new state for each chunk."""
     k = train.bptt
     if train.carry_state:
         streams = StreamEpoch(tokens, train.streams, k, random_lengths=False, seed=0, epoch=0)
