@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seqloom.data.inspection.findings import Inspection
 from seqloom.data.records import Location
-from seqloom.tasks.tag.check import SpanTags
+from seqloom.tasks.tag.check import SpanTags, WordCounts
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(f"word{number} NOUN\nruns VERB\n. PUNCT\n\n" for number in range(40))
@@ -34,6 +34,13 @@ def test_an_unknown_column_is_one_error(tmp_path: Path) -> None:
     found = check("tag", train=write(tmp_path / "t.conllu", row), tag="upso")
     assert [finding.kind for finding in found.findings] == ["error"]
     assert "no such column" in found.findings[0].problem.message
+
+
+def test_words_of_a_tag_share_its_string() -> None:
+    counts = WordCounts(lowercase=False)
+    for word in "abc":
+        counts.add("train", [word], ["".join(["NO", "UN"])])
+    assert len({id(count.tag) for count in counts.words.values()}) == 1
 
 
 def test_tags_that_only_validation_has(tmp_path: Path) -> None:

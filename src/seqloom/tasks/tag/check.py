@@ -109,6 +109,7 @@ class WordCounts:
     def __init__(self, lowercase: bool) -> None:
         self.lowercase = lowercase
         self.words: dict[str, WordCount] = {}
+        self.tags: dict[str, str] = {}  # each tag once, since a file has a new string for each word
         self.totals: Counter[str] = Counter()
 
     @property
@@ -122,7 +123,7 @@ class WordCounts:
             if form not in self.words:
                 if self.full:
                     continue
-                self.words[form] = WordCount(tag)
+                self.words[form] = WordCount(self.tags.setdefault(tag, tag))
             count = self.words[form]
             count.train += split == TRAIN
             count.valid += split == VALID
