@@ -2,7 +2,7 @@
 
 A write is any call by which seqloom changes the disk: opening a file to write, write, truncate, fsync, rename, unlink,
 mkdir, rmdir. fsync itself is not called: a killed process loses nothing that it has written, only a power cut would.
-Processes come from a fork server that has torch imported already, so that a kill costs little.
+Processes come from a fork server that has imported what a run needs, so that a kill costs little.
 """
 
 import builtins
@@ -20,7 +20,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch._dynamo  # imported by the first optimizer in two seconds: here once, in the fork server
 
 from seqloom.api import resume, start
 from seqloom.tasks.experiment import Experiment
@@ -28,7 +27,8 @@ from seqloom.tasks.registry import experiment
 
 ERRORS = {"error": errno.EIO, "full": errno.ENOSPC}
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.training.fault_injection"])
+LAZY = ["torch._dynamo", "seqloom.tasks.language.task", "seqloom.nn.deep_recurrent", "seqloom.lens.report_page"]
+processes.set_forkserver_preload(["tests.training.fault_injection", *LAZY])
 
 
 class WriteMonitor:

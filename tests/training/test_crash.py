@@ -73,20 +73,15 @@ def run_folder(folder: Path, name: str) -> Path:
     return folder / name / "run"
 
 
-@pytest.mark.parametrize("kinds", [("error", "full"), pytest.param(("full", "error"), marks=pytest.mark.slow)])
-def test_a_failure_at_any_write_loses_nothing(
-    kinds: tuple[str, str], uninterrupted: Uninterrupted, tmp_path: Path
-) -> None:
-    """A failed write ends the run with a one-line error, or does not matter (the removal of an old file).
-
-    Writes fail in turn with an I/O error and with a full disk.
-    """
+@pytest.mark.parametrize("kind", ["error", "full"])
+def test_a_failure_at_every_write_loses_nothing(kind: str, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
+    """A failed write ends the run with a one-line error, or does not matter (the removal of an old file)."""
     config, expected = uninterrupted
     count, _ = run_with_fault("error", -1, config, run_folder(tmp_path, "counted"))
     failures = 0
     for index in range(count):
         folder = run_folder(tmp_path, str(index))
-        _, error = run_with_fault(kinds[index % 2], index, config, folder)
+        _, error = run_with_fault(kind, index, config, folder)
         if error:
             failures += 1
             assert error.startswith("WriteError: "), error
@@ -97,39 +92,26 @@ def test_a_failure_at_any_write_loses_nothing(
     assert failures > 50
 
 
-def test_a_kill_at_any_write_loses_nothing(uninterrupted: Uninterrupted, tmp_path: Path) -> None:
-    """A kill leaves the files as they are before the write that it prevents.
-
-    Some writes change no file (fsync): of equal snapshots in a row, the first is resumed.
-    """
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_sigkill_at_a_write_loses_nothing(every: bool, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
+    """Killed before every write, or before each that finds other files than the one before (fsync changes none)."""
     config, expected = uninterrupted
     count = run_with_snapshots(config, run_folder(tmp_path, "copied"), tmp_path / "snapshots")
-    previous, resumed = None, 0
+    previous, kills = None, 0
     for index in range(count):
-        folder = tmp_path / "snapshots" / str(index) / "run"
-        content = {
-            path.relative_to(folder.parent): path.is_file() and path.read_bytes() for path in folder.parent.rglob("*")
-        }
-        if content != previous:
+        snapshot = tmp_path / "snapshots" / str(index)
+        content = {path.relative_to(snapshot): path.is_file() and path.read_bytes() for path in snapshot.rglob("*")}
+        if every or content != previous:
+            folder = run_folder(tmp_path, str(index))
+            assert run_in_process(index, config, folder) == -signal.SIGKILL
+            assert files(folder.parent) == files(snapshot)
             start_or_resume(config, folder)
             assert_same(folder, expected)
-            resumed += 1
+            shutil.rmtree(folder.parent)
+            kills += 1
         previous = content
-        shutil.rmtree(folder.parent)
-    assert resumed > 50
-
-
-@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.slow)])
-def test_sigkill_at_a_write_loses_nothing(stride: int, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
-    config, expected = uninterrupted
-    count = run_with_snapshots(config, run_folder(tmp_path, "copied"), tmp_path / "snapshots")
-    assert count > 50
-    for index in range(0, count, stride):
-        folder = run_folder(tmp_path, str(index))
-        assert run_in_process(index, config, folder) == -signal.SIGKILL
-        assert files(folder.parent) == files(tmp_path / "snapshots" / str(index))
-        start_or_resume(config, folder)
-        assert_same(folder, expected)
+        shutil.rmtree(snapshot)
+    assert kills > 50
 
 
 def files(folder: Path) -> list[str]:
