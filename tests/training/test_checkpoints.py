@@ -123,6 +123,14 @@ def test_a_damaged_checkpoint_is_skipped(name: str, how: str, tmp_path: Path) ->
     assert checkpoints.latest(tmp_path) == older
 
 
+def test_damaged_checkpoints_newer_than_the_one_used_are_removed(tmp_path: Path) -> None:
+    older, newer = two(tmp_path)
+    checkpoints.remove_newer(tmp_path, newer)
+    assert checkpoints.list_checkpoints(tmp_path) == [older, newer]
+    checkpoints.remove_newer(tmp_path, older)
+    assert checkpoints.list_checkpoints(tmp_path) == [older]
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]"])
 def test_a_damaged_manifest_is_skipped(content: str, tmp_path: Path) -> None:
     older, newer = two(tmp_path)

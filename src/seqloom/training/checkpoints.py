@@ -74,23 +74,25 @@ def restore(path: Path, trainer: Trainer) -> None:
 
 
 def latest(folder: Path) -> Path | None:
-    """The newest undamaged checkpoint, or None without any; if all are damaged, the error of the newest.
-
-    Damaged ones newer than it are removed, so that `prune` does not count them.
-    """
-    damaged: dict[Path, RunError] = {}
+    """The newest undamaged checkpoint, or None if there is none at all; if all are damaged, the error of the newest."""
+    errors = []
     for path in reversed(list_checkpoints(folder)):
         try:
             verify(path)
         except RunError as error:
-            damaged[path] = error
-            continue
-        for newer in damaged:
-            atomic_io.remove(newer)
-        return path
-    for damage in damaged.values():
-        raise damage
+            errors.append(error)
+        else:
+            return path
+    if errors:
+        raise errors[0]
     return None
+
+
+def remove_newer(folder: Path, path: Path) -> None:
+    """Remove all checkpoints that are newer than this one: damaged ones, which `prune` must not count."""
+    for newer in list_checkpoints(folder):
+        if newer > path:
+            atomic_io.remove(newer)
 
 
 def verify(path: Path) -> None:

@@ -80,6 +80,7 @@ class Session:
             trainer.emit(Ready(0, self, trainer.model, trainer.total, parameters))
             latest = checkpoints.latest(folder)
             if latest is not None:
+                checkpoints.remove_newer(folder, latest)
                 checkpoints.restore(latest, trainer)
             checkpointer.truncate_log(trainer.progress.log_bytes)
             if latest is not None:
