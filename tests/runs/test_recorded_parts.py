@@ -15,7 +15,7 @@ from seqloom.core.part_origin import Origin
 from seqloom.core.problem import PartWarning, RunError
 from seqloom.core.run_format import MANIFEST, Manifest, RecordedPart, read_manifest, write_manifest
 from seqloom.runs.folder import create_run
-from seqloom.runs.recorded_parts import open_manifest, parts_to_record, record
+from seqloom.runs.recorded_parts import open_manifest, parts_to_record, recorded_part
 from seqloom.tasks.registry import experiment
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
@@ -194,7 +194,7 @@ def test_all_changed_parts_are_one_warning() -> None:
 )
 def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Origin) -> None:
     NAMES.add("mine", now)
-    run = made_with(record(Part("activation", "mine", then)))
+    run = made_with(recorded_part(Part("activation", "mine", then)))
     assert "the activation 'mine' of " in warning(run)
     with pytest.raises(RunError, match="start a new run"):
         open_manifest(run, resume=True)
@@ -226,7 +226,7 @@ def build() -> None: ...
 
 def test_the_function_that_builds_a_model_is_given() -> None:
     NAMES.add("mine", HERE)
-    then = record(Part("model", "build", Origin.of(build)))
+    then = recorded_part(Part("model", "build", Origin.of(build)))
     run = made_with(then, RecordedPart("activation", "mine", "my_parts.py", ONE))
     assert open_manifest(run, build) == open_manifest(run, build, resume=True)
     advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"

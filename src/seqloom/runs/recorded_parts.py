@@ -1,4 +1,4 @@
-"""The user-defined parts of a run: recorded when it is made, registered and unchanged when it is opened."""
+"""The user-defined parts of a run, recorded in its manifest: whether they are registered and unchanged."""
 
 import shlex
 import warnings
@@ -25,10 +25,11 @@ PASS_BUILD = "Pass the function: seqloom.load(folder, model=build), or resume(fo
 
 def parts_to_record(experiment: Experiment, source: DataSource | None = None) -> tuple[RecordedPart, ...]:
     """The user-defined parts that an experiment and its data use, for the manifest."""
-    return tuple(map(record, used_parts(experiment, source)))
+    return tuple(map(recorded_part, used_parts(experiment, source)))
 
 
-def record(part: Part) -> RecordedPart:
+def recorded_part(part: Part) -> RecordedPart:
+    """The part as the manifest records it: by its file and the SHA-256 of that, or by its module."""
     origin = part.origin
     if origin.file:
         return RecordedPart(part.kind, part.name, file=origin.file, sha256=origin.sha256)
@@ -62,7 +63,7 @@ def warn(problem: Problem) -> str:
 
 
 def missing_parts(parts: Iterable[RecordedPart], folder: Path) -> Problem | None:
-    """The parts of a run that are not registered."""
+    """The problem of parts that are not registered, if there are any."""
     missing = [part for part in parts if part.kind != MODEL and not names_with(part)]
     if not missing:
         return None
@@ -79,7 +80,7 @@ def missing_parts(parts: Iterable[RecordedPart], folder: Path) -> Problem | None
 
 
 def missing_build(parts: Iterable[RecordedPart], folder: Path, build: Build | None) -> Problem | None:
-    """The function that built the layers of a run, if it has to be passed and is not."""
+    """The problem of a function that built the layers of a run and is not passed."""
     model = next((part for part in parts if part.kind == MODEL), None)
     if model is None or build is not None:
         return None
@@ -88,7 +89,7 @@ def missing_build(parts: Iterable[RecordedPart], folder: Path, build: Build | No
 
 
 def changed_parts(parts: Iterable[RecordedPart], folder: Path, build: Build | None = None) -> Problem | None:
-    """The parts whose content has changed since the run was made or, without a file, that are of another module."""
+    """The problem of parts whose file has changed since the run was made, or that are now of another file or module."""
     current = {part: current_part(part, build) for part in parts}
     changed = [part for part, now in current.items() if replace(part, file=now.file) != now]
     if not changed:
@@ -107,10 +108,10 @@ def changed_parts(parts: Iterable[RecordedPart], folder: Path, build: Build | No
 def current_part(part: RecordedPart, build: Build | None) -> RecordedPart:
     """The part that now has this kind and name; the recorded one, if seqloom has it built in by now."""
     if part.kind == MODEL:
-        return part if build is None else record(Part(MODEL, builder_name(build), Origin.of(build)))
+        return part if build is None else recorded_part(Part(MODEL, builder_name(build), Origin.of(build)))
     origins = (names.origin(part.name) for names in names_with(part))
     origin = next((origin for origin in origins if origin is not None), None)
-    return part if origin is None else record(Part(part.kind, part.name, origin))
+    return part if origin is None else recorded_part(Part(part.kind, part.name, origin))
 
 
 def names_with(part: RecordedPart) -> list[Names]:
