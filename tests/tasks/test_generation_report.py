@@ -67,7 +67,7 @@ def test_many_regions_are_drawn_some_as_one() -> None:
         told = {"tokens": ["a"] * 60, "regions": [side, side], "attention": weights}
         found = CaptionReport({}, {"attention": told}).attention
         assert found is not None
-        assert len(found.written) == 60
+        assert len(found.output) == 60
         drawn = found.figure
         assert isinstance(drawn, Panels)
         assert drawn.shape == (-(-side // one), -(-side // one))

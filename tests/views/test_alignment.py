@@ -31,7 +31,7 @@ IMAGE = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
 def test_of_a_translation() -> None:
     attention = alignment(ANSWER)
     assert attention.source == ("two", " hundred", " and", " thirty", "-", "four", "</s>")
-    assert attention.written == ("deux", " cent", " trente", "-", "quatre", "</s>")
+    assert attention.output == ("deux", " cent", " trente", "-", "quatre", "</s>")
     figure = attention.figure
     assert isinstance(figure, Grid)
     assert (figure.rows[1], figure.columns[1]) == ("·cent", "·hundred")
@@ -52,7 +52,7 @@ def test_of_a_caption() -> None:
 
 
 def test_an_answer_that_was_cut_has_no_end() -> None:
-    assert alignment(ANSWER | {"attention": ANSWER["attention"][:5]}).written[-1] == "quatre"
+    assert alignment(ANSWER | {"attention": ANSWER["attention"][:5]}).output[-1] == "quatre"
 
 
 def test_channels_first_in_memory_are_put_in_order() -> None:
@@ -97,8 +97,8 @@ def test_an_answer_without_attention_is_a_sentence(answer: dict[str, object]) ->
         (("a",), (1, 1), ((1.0,),), "either tokens or regions"),
         (None, None, ((1.0,),), "either tokens or regions"),
         (None, (0, 3), ((),), "at least a row and a column"),
-        (("a",), None, ((1.0, 0.0),), "1 rows, as many as written tokens, of 1"),
-        (None, (1, 2), ((1.0,),), "1 rows, as many as written tokens, of 2"),
+        (("a",), None, ((1.0, 0.0),), "1 rows, as many as output tokens, of 1"),
+        (None, (1, 2), ((1.0,),), "1 rows, as many as output tokens, of 2"),
     ],
 )
 def test_what_does_not_fit_is_refused(
