@@ -25,6 +25,7 @@ Values = Float[Tensor, "batch kv_heads steps out"]
 class MultiHeadAttention(Layer):
     """Attention in several heads; m is the memory, which is x in self-attention.
 
+        Attention(q, k, v) = softmax(q kᵀ / √dim) v          with the default score, scaled-dot
         head_j = Attention(x W_q^j, m W_k^j, m W_v^j)
         y = [head_1; …; head_h] W_o                          (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)
 
@@ -50,23 +51,11 @@ class MultiHeadAttention(Layer):
     ) -> None:
         super().__init__()
         kv_heads = heads if kv_heads is None else kv_heads
-        where = type(self).__name__
-        counts = {"heads": heads, "kv_heads": kv_heads, "head_size": head_size, "value_size": value_size}
-        for argument, count in counts.items():
-            if count is not None:
-                check_count(where, argument, count)
-        if head_size is None and size % heads:
-            expected = f"a divisor of the size, {size}; or set head_size"
-            raise ArgumentError(where, "heads", str(heads), expected, verb="is")
-        if heads % kv_heads:
-            raise ArgumentError(where, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
+        _check_heads(type(self).__name__, size, heads, kv_heads, head_size, value_size, score)
         head_size = size // heads if head_size is None else head_size
         value_size = head_size if value_size is None else value_size
         if isinstance(score, str):
             score = SCORES[score](head_size, head_size, heads=heads, key_heads=kv_heads)
-        if score.heads not in (1, heads) or score.key_heads not in (1, kv_heads):
-            actual = f"{score.heads} heads and {score.key_heads} key heads"
-            raise ArgumentError(where, "score", actual, f"{heads} and {kv_heads}, or 1 to share its weights")
         self.input_size, self.memory_size = size, memory_size
         self.output_size = size if output_size is None else output_size
         self.heads, self.kv_heads, self.value_size = heads, kv_heads, value_size
@@ -168,14 +157,14 @@ class SelfAttention(MultiHeadAttention):
         query, cache = score.query(query), (keys[:, :, :seen], values[:, :, :seen])
         if x.shape[1] == 1 and self.window is None and state.aligned:
             y = self.attend(query, *cache, mask=None)
-        elif state.max_position == 0 and self.window is None:  # padding follows the real steps, so causality hides it
+        elif state.max_position == 0 and self.window is None:  # padding follows the valid steps, so causality hides it
             y = self.attend(query, *cache, mask=None, causal=True)
         else:
             y = self.attend(query, *cache, mask=self._causal_mask(x, seen, state))
         return y, State(keys=keys, values=values)
 
     def _mask(self, x: Tensor, lengths: Lengths) -> Bool[Tensor, "#batch 1 #time time"] | None:
-        """True for real keys within the window on both sides."""
+        """True for valid keys within the window on both sides."""
         mask = None if lengths is None else sequence_mask(lengths, x.shape[1])[:, None, None]
         if self.window is None:
             return mask
@@ -293,6 +282,29 @@ def reads_whole_cache(x: Tensor) -> bool:
     (On an H200 a step of six layers took 100 ms without this, and 8 with it.)
     """
     return x.is_cuda and not recording("attention")
+
+
+def _check_heads(
+    where: str,
+    size: int,
+    heads: int,
+    kv_heads: int,
+    head_size: int | None,
+    value_size: int | None,
+    score: str | Score,
+) -> None:
+    counts = {"heads": heads, "kv_heads": kv_heads, "head_size": head_size, "value_size": value_size}
+    for argument, count in counts.items():
+        if count is not None:
+            check_count(where, argument, count)
+    if head_size is None and size % heads:
+        expected = f"a divisor of the size, {size}; or set head_size"
+        raise ArgumentError(where, "heads", str(heads), expected, verb="is")
+    if heads % kv_heads:
+        raise ArgumentError(where, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
+    if isinstance(score, Score) and (score.heads not in (1, heads) or score.key_heads not in (1, kv_heads)):
+        actual = f"{score.heads} heads and {score.key_heads} key heads"
+        raise ArgumentError(where, "score", actual, f"{heads} and {kv_heads}, or 1 to share its weights")
 
 
 def _check_rotary(rotary: Rotary, score: Score) -> None:
