@@ -108,7 +108,7 @@ def matrix() -> str:
     for arch, architecture in ARCHITECTURES.items():
         cells = ["yes" if supported(arch, task) else "no" for task in TASKS]
         rows.append([f"`{arch}`", *cells, architecture.summary, f"[{architecture.paper}]({architecture.url})"])
-    return table(["`--model`", *TASKS, "", "paper"], rows)
+    return table(["`--model`", *TASKS, "description", "paper"], rows)
 
 
 def sizes(task: str) -> str:

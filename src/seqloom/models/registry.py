@@ -44,7 +44,7 @@ BUILT_IN = {
               "Tolstikhin et al. 2021", "https://arxiv.org/abs/2105.01601"),
     "conv": (CONV, "convolutions over time, dilated and gated, with residual connections",
              "van den Oord et al. 2016; Dauphin et al. 2017", "https://arxiv.org/abs/1612.08083"),
-    "rnn": (RECURRENT, "the simple recurrent network of Elman 1990: h' = tanh(W x + U h + b)",
+    "rnn": (RECURRENT, "the simple recurrent network of Elman 1990: h' = tanh(x W_x + h W_h + b)",
             "Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
     "rnn-relu": (RECURRENT, "the simple recurrent network with ReLU", "Le et al. 2015", "https://arxiv.org/abs/1504.00941"),
     "rnn-sigmoid": (RECURRENT, "the simple recurrent network with the logistic function",

@@ -107,8 +107,8 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         state, statistics = self.state, [statistic.clone() for statistic in self.statistics]
         losses, tokens = [], 0
-        items = range(progress.item, min(progress.item + config.accumulate, len(self.items)))
-        for i in items:
+        indices = range(progress.item, min(progress.item + config.accumulate, len(self.items)))
+        for i in indices:
             batch = self.task.batch(self.items[i])
             losses.append(self.backward(batch.to(self.device)))
             tokens += batch.tokens
@@ -117,7 +117,7 @@ class Trainer:
         norm /= max(count, 1)
         clipped = average_and_clip(gradients, norm, count, config)
         progress.step += 1
-        progress.item += len(items)
+        progress.item += len(indices)
         progress.tokens += tokens
         if math.isfinite(loss) and math.isfinite(norm):
             self.optimizer.step()

@@ -40,7 +40,9 @@ def loss_and_norm(losses: Sequence[Loss], gradients: list[Tensor]) -> tuple[floa
 
 @torch.no_grad()
 def average_and_clip(gradients: list[Tensor], norm: float, count: int, train: Train) -> bool:
-    """Divide summed gradients by `count` and clip them, in place; whether the mean's norm, `norm`, was clipped.
+    """Divide summed gradients by `count` and clip them, in place; return whether they were clipped by norm.
+
+    norm: that of the gradients divided by `count`
 
         g ← Σ g / n
         g ← g · min(1, c / ‖g‖)             clip_norm = c (Pascanu et al. 2013)
@@ -50,10 +52,10 @@ def average_and_clip(gradients: list[Tensor], norm: float, count: int, train: Tr
     """
     if not math.isfinite(norm):
         return False
-    scale = 1 / max(count, 1)
-    clipped = train.clip_norm is not None and norm > train.clip_norm
-    if clipped:
-        scale *= (train.clip_norm or 0.0) / (norm + 1e-6)  # as torch.nn.utils.clip_grad_norm_ does
+    scale, clipped = 1 / max(count, 1), False
+    if train.clip_norm is not None and norm > train.clip_norm:
+        scale *= train.clip_norm / (norm + 1e-6)  # as torch.nn.utils.clip_grad_norm_ does
+        clipped = True
     if gradients and scale != 1:
         torch._foreach_mul_(gradients, scale)
     if train.clip_value is not None and gradients:
