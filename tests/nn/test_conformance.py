@@ -293,8 +293,8 @@ class Unweighed(PerToken):
     ("kind", "sentence"),
     [
         (SumsPadding, "must ignore padding and other rows, but its loss was not the sum of the rows' own"),
-        (Counts, "for 11 real steps"),
-        (NoPadding, "predicted no class for each real step, and -1 beyond"),
+        (Counts, "for 11 valid steps"),
+        (NoPadding, "predicted no class for each valid step, and -1 beyond"),
         (Unweighed, "gave probabilities that do not sum to one"),
     ],
 )

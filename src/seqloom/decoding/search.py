@@ -55,7 +55,8 @@ class Search:
         elif model.max_length is not None:
             limits = [min(options.max_length, model.max_length - len(prompt) + 1) for prompt in prompts]
         self.stepper = Stepper(model, prompts, window, attention=attention)
-        self.samples, size = (options.answers,) * 2 if options.temperature > 0 else (1, options.beam_size)
+        self.samples = options.answers if options.temperature > 0 else 1  # of each source
+        size = options.answers if options.temperature > 0 else options.beam_size
         self.beams = [Beams(size, options.answers, limit, options.length_penalty) for limit in limits]
         self.trees = [SearchTree() for _ in prompts] if record_trees else []
 
@@ -141,7 +142,7 @@ class Search:
             min_p=options.min_p,
             noise=noise,
         ).unsqueeze(1)
-        invalid = log_p.amax(dim=1, keepdim=True).isnan()  # whichever token was sampled
+        invalid = log_p.amax(dim=1, keepdim=True).isnan()  # a NaN in the row is an error, whichever token was sampled
         return to_host(log_p.gather(1, sampled).masked_fill(invalid, math.nan), sampled)
 
     def results(self) -> list[list[Hypothesis]]:
@@ -208,7 +209,7 @@ def check_arguments(
     size, n_best, temperature = options.beam_size, options.answers, options.temperature
     if size > 1 and temperature > 0:
         actual = f"a beam of {size} and a temperature of {temperature:g}"
-        expected = "temperature 0, since a beam finds the most likely; or a beam of 1"
+        expected = "temperature 0, since beam search does not sample; or a beam of 1"
         raise ArgumentError("decode", "options", actual, expected)
     if temperature == 0 and n_best > size:
         actual = f"n_best {n_best} and a beam of {size}"

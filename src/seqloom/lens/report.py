@@ -4,7 +4,7 @@ import json
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +73,7 @@ class Report:
         return string(self.manifest.get("created"), 60) or string(self.history.start.get("time"), 60)
 
     @property
-    def resume(self) -> str:
+    def resume_command(self) -> str:
         """The command that continues the run."""
         parts = read_parts(self.manifest.get("parts", [])) or ()
         code = [word for file in dict.fromkeys(part.file for part in parts if part.file) for word in ("--code", file)]
@@ -150,7 +150,7 @@ def read_report(folder: str | Path) -> Report:
         return result
     reason = f"the task {result.task!r} is not known here" if result.task else "no file says which task the run has"
     problems.append(f"scores.json has details that are left out, since {reason}.")
-    return Report(folder, manifest, config, settings, history, final, tuple(problems))
+    return replace(result, problems=tuple(problems))
 
 
 def write_report(folder: str | Path) -> Report:

@@ -82,8 +82,8 @@ def status(report: Report) -> Status | None:
         return Status("good", f"Finished {at}.")
     if ending.kind == "stopped":
         reason = f" ({ending.reason})" if ending.reason else ""
-        return Status("warning", f"Stopped {at}{reason}.", report.resume)
-    return Status("open", f"Not finished: still running, or crashed; last seen {at}.", report.resume)
+        return Status("warning", f"Stopped {at}{reason}.", report.resume_command)
+    return Status("open", f"Not finished: still running, or crashed; last seen {at}.", report.resume_command)
 
 
 def day(time: str) -> str:

@@ -77,8 +77,8 @@ class Family(Section):
     generates: whether it can be causal
     carries_state: whether its state has a fixed size, so that it can be carried through a text of any length
     has_initial_state: whether it has an initial state, which a source may set
-    cross_attends: whether its decoder has attention to the source; other decoders are given it
-    default_max_length: of the examples in a batch
+    cross_attends: whether its decoder has cross-attention; to other decoders `AttentionDecoder` adds attention
+    default_max_length: the default of `max_length`, in `data` and in `model`
     layers_have_max_length: whether `max_length` bounds its layers, and not only the positions added to their input
     """
 
@@ -150,12 +150,12 @@ class Family(Section):
 
     @property
     def output_width(self) -> int:
-        """Of its layers in one direction."""
+        """The width of the output of its layers, in one direction."""
         return self.dim
 
     @property
     def hidden_width(self) -> int:
-        """Of its layers inside, and of a decoder's output before the context joins it."""
+        """The width inside its layers, and of a decoder's output before the context is added."""
         return self.dim
 
     @property
@@ -166,12 +166,12 @@ class Family(Section):
 
     @property
     def output_has_hidden_width(self) -> bool:
-        """Whether the output has `hidden_width`, whatever the width of the input."""
+        """Whether the output always has `hidden_width`, as that of an LSTM does."""
         return False
 
     @property
     def output_has_input_width(self) -> bool:
-        """Whether the output is as wide as the input, which is `hidden_width` if no context joins it."""
+        """Whether the output has the width of the input, as that of residual layers does."""
         return False
 
     @property

@@ -53,7 +53,7 @@ class Attention(nn.Module):
         value: Float[Tensor, "batch keys out"],
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> Float[Tensor, "batch queries out"]:
-        """Attention with one head; `lengths` is the number of real keys of each row."""
+        """Attention with one head; `lengths` is the number of valid keys of each row."""
         self._check(query, key, value)
         mask = None
         if lengths is not None:

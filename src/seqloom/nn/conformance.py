@@ -419,8 +419,8 @@ def check_head(head: ClassHead, size: int, classes: int) -> None:
     target, lengths = torch.randint(classes, (ROWS, STEPS)), torch.tensor(LENGTHS)
     padding = torch.arange(STEPS) >= lengths.unsqueeze(1)
     loss, steps = head.loss(y, target, lengths), sum(LENGTHS)
-    message = f"gave the loss {loss!r:.60} for {steps} real steps"
-    advice = "Return Loss(total, count): the sum over real steps, and `count_steps(scores, lengths)`"
+    message = f"gave the loss {loss!r:.60} for {steps} valid steps"
+    advice = "Return Loss(total, count): the sum over valid steps, and `count_steps(scores, lengths)`"
     require(isinstance(loss, Loss) and not loss.total.dim() and int(loss.count) == steps, message, advice)
     rows = [(row, length) for row, length in enumerate(LENGTHS) if length]
     row_losses = [head.loss(y[[row], :length], target[[row], :length]).total for row, length in rows]
@@ -439,7 +439,7 @@ def check_head(head: ClassHead, size: int, classes: int) -> None:
     fits = predicted.shape == target.shape and bool((predicted[padding] == PADDING).all())
     fits = fits and bool(((predicted[~padding] >= 0) & (predicted[~padding] < classes)).all())
     advice = "Return pad_predictions(classes, lengths)"
-    require(fits, "predicted no class for each real step, and -1 beyond", advice)
+    require(fits, "predicted no class for each valid step, and -1 beyond", advice)
     p = head.probabilities(y, lengths)
     sums_to_one = p.shape == (ROWS, STEPS, classes) and is_close(p.sum(dim=2), (~padding).to(p), atol=1e-6)
     advice = "Return what sums to one over the classes of each step"

@@ -101,7 +101,7 @@ def recurrent_stack(
 
     levels: list[Level] = []
     for k in range(depth):
-        width = list(connect(levels).values())[-1].output_size if levels else input_size
+        width = list(connect(levels).values())[-1].output_size if levels else input_size  # of y_{k−1}
         layer = Bidirectional(direction(width), direction(width)) if bidirectional else direction(width)
         is_last = k == depth - 1
         levels.append((layer, dropout_class(layer.output_size, dropout) if dropout and not is_last else None))

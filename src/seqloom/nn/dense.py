@@ -24,7 +24,7 @@ from seqloom.nn.validation import check_count
 
 
 class Linear(nn.Linear):
-    """`nn.Linear` with the product of `kernels.linear`, which decoding speeds up; part of other layers and of heads."""
+    """`nn.Linear` computed by `kernels.linear`, which is faster in decoding; for use in other layers and heads."""
 
     def forward(self, x: Float[Tensor, "*batch in"]) -> Float[Tensor, "*batch out"]:
         return linear(x, self.weight, self.bias)

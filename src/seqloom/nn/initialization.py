@@ -114,7 +114,7 @@ def initialize(
 def roles(module: nn.Module) -> Mapping[str, str]:
     """The role of each parameter of this module itself: weight, weights (a stack), recurrent, embedding or bias.
 
-    A module with parameters of its own may have an attribute `roles` that says it.
+    A module with parameters of its own may have an attribute `roles`, which maps their names to roles.
     """
     if hasattr(module, "recurrent_weight"):
         return _CELL_ROLES

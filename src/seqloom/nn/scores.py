@@ -74,7 +74,7 @@ class Score(nn.Module, ABC):
     def center(self, q: Queries, k: Keys, lengths: Int[Tensor, " batch"] | None) -> tuple[Queries, Keys]:
         """Unmapped queries and keys, both shifted to where a shift-invariant score is most exact.
 
-        For callers that have all keys at once; `lengths` is the number of real keys of each row.
+        For callers that have all keys at once; `lengths` is the number of valid keys of each row.
         """
         return q, k
 
@@ -191,7 +191,7 @@ class Gaussian(SameSize):
         −|q − k|²/2 = q · k − |k|²/2 − |q|²/2
 
     The last term is the same for all keys, so softmax ignores it. The middle one becomes two more columns of the key
-    (a coarse and a fine part, since one bfloat16 column is far off), against two ones in the query.
+    (a coarse and a fine part, since a single bfloat16 number is too inexact), and the query gets two ones.
 
     Far from zero these terms are large and their difference loses digits. Where all keys are available (`Attention`,
     non-causal self-attention), `center` subtracts their mean first. Where keys are cached for later queries it can't,
@@ -225,7 +225,7 @@ class Gaussian(SameSize):
         return scores - self.scale * query_term
 
     def center(self, q: Queries, k: Keys, lengths: Int[Tensor, " batch"] | None) -> tuple[Queries, Keys]:
-        """Both less the mean of the real keys, which leaves |q − k| unchanged.
+        """Both minus the mean of the valid keys, which leaves |q − k| unchanged.
 
         Types narrower than float32 stay as they are: kernels multiply them exactly, and a difference is rounded again.
         """

@@ -1,4 +1,4 @@
-"""Layers on layers."""
+"""Layers composed of layers: `Stack` applies one after the other, `DenseStack` also joins the outputs of all."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -51,7 +51,7 @@ class Composite(Layer):
         return State.join({name: layer.start(memory, lengths, final) for name, layer in self.sublayers().items()})
 
     def run_layer(self, name: str, x: Tensor, lengths: Tensor | None, state: State) -> Output:
-        """One of the layers, with its substate."""
+        """Apply the layer of this name, with its substate."""
         with scope(name):
             y, after = self.layers[name](x, lengths, state.substate(name))
         return y, after

@@ -219,8 +219,8 @@ class Run:
 
 def with_files(config: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:
     """The config of a run with other values for keys of `data` that describe files."""
-    keys = keys_of("data", type(config.data), type(config))
-    of_file = sorted(key.name for key in keys if key.of_file)
+    data_keys = keys_of("data", type(config.data), type(config))
+    of_file = sorted(key.name for key in data_keys if key.of_file)
     for name in data:
         key = all_keys().get(f"data.{name}")
         if key is None or not key.of_file:

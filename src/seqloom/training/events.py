@@ -75,7 +75,7 @@ class Step(Event):
 class Tick(Event):
     """One step was taken, for a display of progress."""
 
-    total: int
+    total: int  # steps of the whole run
     epoch: int
     loss: float
     tokens: int  # of this step
@@ -83,7 +83,11 @@ class Tick(Event):
 
 @dataclass(frozen=True)
 class Skip(Event):
-    """A step was skipped, because its loss or gradient (`what`) was not finite."""
+    """A step was skipped, because its loss or gradient was not finite.
+
+    what: "loss", or "gradient" for the norm of the gradient
+    value: that of the loss or the norm
+    """
 
     what: str
     value: float

@@ -112,7 +112,7 @@ class Grid:
     """A heat map: values in named rows and columns.
 
     shades: how dark each cell is, 0 to 1; without them, its value between the smallest and the largest
-    diagonal: "special" gives it a color of its own, as the correct predictions of a confusion matrix
+    diagonal: "special" gives it a color of its own, as for the correct predictions of a confusion matrix
     cells: whether a cell also shows its number, where that fits
     """
 
@@ -206,7 +206,7 @@ class Table:
         return not any(isinstance(row[column], str) for row in self.rows)
 
     def texts(self) -> list[list[str]]:
-        """All cells as they are shown; the numbers of a column have as many decimals each."""
+        """All cells as they are shown; the numbers of a column have the same number of decimals."""
         columns = [self._column([row[column] for row in self.rows]) for column in range(len(self.header))]
         return [[column[row] for column in columns] for row in range(len(self.rows))]
 

@@ -18,7 +18,7 @@ class LSTM(Cell):
         i = σ(x W_xi + h W_hi + b_i)            how much of the candidate is written
         f = σ(x W_xf + h W_hf + b_f)            how much of the memory is kept
         g = tanh(x W_xg + h W_hg + b_g)         the candidate
-        o = σ(x W_xo + h W_ho + b_o)            how much of the memory is shown
+        o = σ(x W_xo + h W_ho + b_o)            how much of the memory is output
         c' = f ⊙ c + i ⊙ g
         h' = o ⊙ tanh(c')
 
@@ -46,7 +46,7 @@ class LSTM(Cell):
 
 
 class LSTMNoTanh(LSTM):
-    """The memory is shown as it is.
+    """The memory is output without a tanh.
 
     i, f, g, o as in `LSTM`
     c' = f ⊙ c + i ⊙ g

@@ -91,7 +91,7 @@ class CRF(ClassHead):
     """Tags chosen jointly (Lafferty et al. 2001; Collobert et al. 2011), on emissions W y_t + b.
 
         log p(z | y) = score(z | y) − log Z(y)                see `Chain`
-        loss = Σ_rows −log p(target | y)                      exact; count: real steps
+        loss = Σ_rows −log p(target | y)                      exact; count: valid steps
 
     The count is of steps, not of rows: the mean is in the unit of `PerToken` (the same number where the chain's
     parameters are zero), and neither it nor an optimizer's step grows with the length of sentences.

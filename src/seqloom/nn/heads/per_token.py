@@ -30,7 +30,7 @@ from seqloom.nn.validation import check_count, check_probability
 class PerToken(ClassHead):
     """One class for each token: p(k | y_t) = softmax(W y_t + b)_k.
 
-        loss = Σ_t −log p(target_t | y_t)                                      over real steps; count: real steps
+        loss = Σ_t −log p(target_t | y_t)                                      over valid steps; count: valid steps
              = Σ_t −(1 − ε) log p(target_t | y_t) − ε/K Σ_k log p(k | y_t)     with label smoothing ε, in training mode
 
     tied: the embedding whose matrix is W (see `TiedLinear`)
@@ -81,7 +81,7 @@ class PerToken(ClassHead):
 class LabelsPerToken(ClassHead):
     """Any number of labels for each token: p(k | y_t) = σ(W y_t + b)_k.
 
-        loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over real steps
+        loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over valid steps
 
     The count is of steps, not of labels: the mean loss is −log p of all labels of a step, as in `PerToken`.
 

@@ -40,7 +40,7 @@ class RegressionHead(StepHead):
 class SquaredError(RegressionHead):
     """The mean of the target: ŷ_t = W y_t + b.
 
-        loss = Σ_t Σ_o (target_to − ŷ_to)²            over real steps; count: their values, so that the mean is the MSE
+        loss = Σ_t Σ_o (target_to − ŷ_to)²            over valid steps; count: their values, so that the mean is the MSE
 
     `predict` returns ŷ, zero beyond a row's length.
 
@@ -62,7 +62,7 @@ class SquaredError(RegressionHead):
 class GaussianLikelihood(RegressionHead):
     """The mean and the variance of the target: [μ_t; s_t] = W y_t + b, s = log σ² (Nix & Weigend 1994).
 
-        loss = Σ_t Σ_o −log N(target_to; μ_to, σ²_to)             over real steps; count: their values
+        loss = Σ_t Σ_o −log N(target_to; μ_to, σ²_to)             over valid steps; count: their values
              = Σ_t Σ_o ½ (log 2π + s + (target − μ)² e^{−s})
 
     `predict` returns μ, zero beyond a row's length. `distribution` returns N(μ, σ²): `.mean`, `.stddev`, and quantiles
