@@ -178,7 +178,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def _unpack(stream: BufferedReader, name: object) -> Iterator[bytes]:
-    """The bytes of a stream, decompressed if gzipped. A block is yielded as soon as it arrives: a user may be typing."""
+    """The bytes of a stream, decompressed if gzipped. A block is yielded as soon as it arrives, for typed input."""
     try:
         source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC) else stream
         while block := source.read1(BLOCK_SIZE):
