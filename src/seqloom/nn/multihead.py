@@ -30,7 +30,7 @@ class MultiHeadAttention(Layer):
         y = [head_1; …; head_h] W_o                          (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)
 
     size, memory_size: the widths of x and of m
-    head_size, value_size: of a head's queries and keys, and of its values; default: size / heads
+    head_size, value_size: of a head's queries and keys (default: size / heads), and of its values (default: head_size)
     kv_heads: fewer heads of keys and values than of queries (grouped-query attention, Ainslie et al. 2023, https://arxiv.org/abs/2305.13245)
     """
 
@@ -82,7 +82,7 @@ class MultiHeadAttention(Layer):
         mask: Bool[Tensor, "#batch 1 #time steps"] | None,
         causal: bool = False,
     ) -> Float[Tensor, "batch time dim"]:
-        """y = [head_1; …; head_h] W_o"""
+        """y = [head_1; …; head_h] W_o, without the zeros to which the stored values are padded"""
         heads = self.attention.attend(query, keys, values, mask, causal)[..., : self.value_size]
         y: Tensor = self.output(heads.transpose(1, 2).flatten(2))
         return y

@@ -190,9 +190,10 @@ class Run:
     ) -> "Evaluation":
         """Scores on other files; `details["data"]` of the result describes what was read.
 
-        decode: other values for keys of `decode`, if the run generates its answers: beam_size, ...
         data: the format of these files, where it differs from the run's own: format, text, label, header,
-            label_separator, tag, source, target, max_characters; and on_bad_line, on_bad_image. None: it is guessed.
+            label_separator, tag, source, target, max_characters; and on_bad_line, on_bad_image. A value that is None
+            is guessed from the files.
+        decode: other values for keys of `decode`, if the run generates its answers: beam_size, ...
         """
         import torch
 
