@@ -1,5 +1,6 @@
 """The keys of the config: their descriptions, types and options; the nearest key to a wrong name."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,7 @@ def test_every_key_has_a_description_a_type_and_an_option() -> None:
     for key in all_keys().values():
         assert key.description.endswith("."), key.dotted
         assert "\n" not in key.description, key.dotted
+        assert not re.search(r"\b[Aa] [aeio]", key.description), key.dotted  # "an"
         assert len(key.description) > 8, key.dotted
         assert key.kind in (bool, int, float, str, tuple), key.dotted
         assert (key.kind is tuple) == (key.dotted in several), key.dotted

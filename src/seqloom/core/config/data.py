@@ -77,7 +77,7 @@ class DataSection(Section):
         (), "Validation files, used to select the best checkpoint; default: a share of the training files."
     )
     test: Files = key((), "Test files: the selected model is evaluated on them once, at the end.")
-    corpus: str | None = key(None, "A embedded corpus to use instead of files (`seqloom list corpora`).")
+    corpus: str | None = key(None, "An embedded corpus to use instead of files (`seqloom list corpora`).")
     corpus_length: int | None = key(
         None, "The maximum length of an example in the embedded corpus.", ge=1, le=100_000, only_with=WITHOUT_FILES
     )
