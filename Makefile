@@ -27,10 +27,10 @@ demo: $(core)  ## train a translator of numbers from English to French (replaces
 	    --train.batch-tokens 1024 --train.steps 1000 --train.validate-every 250 --out runs/demo
 
 test: $(dev)  ## run the tests, the doctests and the code in README and docs (about 5 minutes on two cores)
-	$(pytest) -n 2 -m "not slow and not gpu"
+	CUDA_VISIBLE_DEVICES= $(pytest) -n 2 -m "not slow and not gpu"
 
 test-all: $(dev)  ## run the same with the slow tests and many more random cases
-	$(pytest) -n 2 -m "not gpu" --hypothesis-profile thorough
+	CUDA_VISIBLE_DEVICES= $(pytest) -n 2 -m "not gpu" --hypothesis-profile thorough
 
 test-gpu: $(dev)  ## run the tests that need a CUDA device
 	@$(python) -c "import torch; raise SystemExit(0 if torch.cuda.is_available() else \
