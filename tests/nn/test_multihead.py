@@ -265,6 +265,15 @@ def test_bad_settings_are_sentences(make, sentence):
         make()
 
 
+def test_a_score_by_name_needs_the_heads_of_the_layer_too(monkeypatch):
+    def two_heads(query_size, key_size, *, heads, key_heads):
+        return Bilinear(query_size, key_size, heads=2)
+
+    monkeypatch.setattr("seqloom.nn.multihead.SCORES", {"mine": two_heads})
+    with pytest.raises(ArgumentError, match="score has 2 heads and 2 key heads; expected 4 and 4, or 1 to share"):
+        SelfAttention(8, 4, score="mine")
+
+
 def test_a_layer_that_has_no_memory_says_how_to_begin():
     layer = CrossAttention(8, 6, heads=2)
     with pytest.raises(

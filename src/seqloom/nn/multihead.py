@@ -51,11 +51,12 @@ class MultiHeadAttention(Layer):
     ) -> None:
         super().__init__()
         kv_heads = heads if kv_heads is None else kv_heads
-        _check_heads(type(self).__name__, size, heads, kv_heads, head_size, value_size, score)
+        _check_heads(type(self).__name__, size, heads, kv_heads, head_size, value_size)
         head_size = size // heads if head_size is None else head_size
         value_size = head_size if value_size is None else value_size
         if isinstance(score, str):
             score = SCORES[score](head_size, head_size, heads=heads, key_heads=kv_heads)
+        _check_score(type(self).__name__, score, heads, kv_heads)
         self.input_size, self.memory_size = size, memory_size
         self.output_size = size if output_size is None else output_size
         self.heads, self.kv_heads, self.value_size = heads, kv_heads, value_size
@@ -285,13 +286,7 @@ def reads_whole_cache(x: Tensor) -> bool:
 
 
 def _check_heads(
-    where: str,
-    size: int,
-    heads: int,
-    kv_heads: int,
-    head_size: int | None,
-    value_size: int | None,
-    score: str | Score,
+    where: str, size: int, heads: int, kv_heads: int, head_size: int | None, value_size: int | None
 ) -> None:
     counts = {"heads": heads, "kv_heads": kv_heads, "head_size": head_size, "value_size": value_size}
     for argument, count in counts.items():
@@ -302,7 +297,10 @@ def _check_heads(
         raise ArgumentError(where, "heads", str(heads), expected, verb="is")
     if heads % kv_heads:
         raise ArgumentError(where, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
-    if isinstance(score, Score) and (score.heads not in (1, heads) or score.key_heads not in (1, kv_heads)):
+
+
+def _check_score(where: str, score: Score, heads: int, kv_heads: int) -> None:
+    if score.heads not in (1, heads) or score.key_heads not in (1, kv_heads):
         actual = f"{score.heads} heads and {score.key_heads} key heads"
         raise ArgumentError(where, "score", actual, f"{heads} and {kv_heads}, or 1 to share its weights")
 
