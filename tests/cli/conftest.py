@@ -28,7 +28,7 @@ Seqloom = Callable[..., Result]
 
 @pytest.fixture
 def seqloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Seqloom:
-    """`seqloom("train", "tag", …)`: one command, run here."""
+    """`seqloom("train", "tag", …)` runs one command in this process."""
     monkeypatch.setenv("COLUMNS", "100")
 
     def run(*words: object, stdin: str | bytes | None = None) -> Result:
@@ -44,17 +44,17 @@ def seqloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Each test in an empty folder; one cache for all."""
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each test runs in an empty folder; all share one cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # `seqloom` is found
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # has `seqloom`
 
 
 def write_files(folder: Path) -> None:
     """A file for each task."""
-    rows = [f"a fine good film {i},pos\na bad dull bore {i},neg\n" for i in range(40)]
-    (folder / "reviews.csv").write_text("review,stars\n" + "".join(rows))
+    lines = [f"a fine good film {i},pos\na bad dull bore {i},neg\n" for i in range(40)]
+    (folder / "reviews.csv").write_text("review,stars\n" + "".join(lines))
     (folder / "names.conll").write_text("Anna\tB-PER\nsings\tO\n\nthe\tO\ncat\tO\nsat\tO\n\n" * 20)
     (folder / "text.txt").write_text("the quick brown fox jumps over the lazy dog.\n" * 60)
 
@@ -67,7 +67,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run of each task: runs/classify, runs/tag, runs/language. Not to be written to."""
+    """A finished run of each task: runs/classify, runs/tag, runs/language. Tests do not write into them."""
     folder = tmp_path_factory.mktemp("trained")
     write_files(folder)
     with pytest.MonkeyPatch.context() as patch:

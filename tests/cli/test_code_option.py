@@ -1,4 +1,4 @@
-"""`--code`: what a file registers works like what is built in, and a run that was made with it needs it again."""
+"""`--code`: parts that a file registers work like built-in parts, and a run that uses them needs the file again."""
 
 import json
 import os
@@ -61,13 +61,13 @@ if "DIE" in os.environ:
 FAMILY = Pairs
 ARCHITECTURES.register("pairs", Architecture(__name__, "each token and the one before it"), Origin.of(Pairs))
 """
-COMMANDS = [command for some in GROUPS.values() for command in some]
+COMMANDS = [command for commands in GROUPS.values() for command in commands]
 TINY = ("--size", "tiny", "--train.steps", "4", "--device", "cpu", "--data.examples", "100")
 MISSING = "made with the family 'pairs' of pairs.py, which is not registered. Pass --code pairs.py"
 
 
 @pytest.fixture(autouse=True)
-def code(tmp_path: Path, elsewhere: None) -> Path:
+def code(tmp_path: Path, in_empty_folder: None) -> Path:
     (tmp_path / "pairs.py").write_text(PAIRS, encoding="utf-8")
     (tmp_path / "my_task.py").write_text(TASK, encoding="utf-8")
     return tmp_path
@@ -75,17 +75,17 @@ def code(tmp_path: Path, elsewhere: None) -> Path:
 
 def in_new_process(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "seqloom.cli", *words]
-    paths = os.pathsep.join(each for each in sys.path if each)
+    paths = os.pathsep.join(path for path in sys.path if path)
     variables = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **environment}
     return subprocess.run(command, env=variables, check=False, capture_output=True, text=True)
 
 
-# What there is -------------------------------------------------------------------------------------------------------
+# Options -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("each", COMMANDS, ids=lambda each: each.name)
-def test_every_command_has_it(seqloom: Seqloom, each: Command) -> None:
-    assert "--code <FILE.py>" in seqloom(each.name, "--help").out
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_the_code_option(seqloom: Seqloom, command: Command) -> None:
+    assert "--code <FILE.py>" in seqloom(command.name, "--help").out
 
 
 @pytest.mark.parametrize(
@@ -96,19 +96,19 @@ def test_every_command_has_it(seqloom: Seqloom, each: Command) -> None:
         ("train", "--help", "count", "--code=./my_task.py"),
     ],
 )
-def test_the_help_of_a_task_of_ones_own(seqloom: Seqloom, words: tuple[str, ...]) -> None:
+def test_a_user_defined_task_has_help(seqloom: Seqloom, words: tuple[str, ...]) -> None:
     result = seqloom(*words)
     assert (result.code, result.err) == (0, "")
     assert "Learns to count the words of a text." in result.out
     assert "--data.count" in result.out
 
 
-def test_names_are_listed(seqloom: Seqloom) -> None:
+def test_user_defined_names_are_listed(seqloom: Seqloom) -> None:
     assert "each token and the one before it" in seqloom("list", "models", "--code", "pairs.py").out
     assert "count the words of a text" in seqloom("list", "--code", "pairs.py", "tasks", "--code", "my_task.py").out
 
 
-def test_a_code_file_that_needs_no_torch_costs_none() -> None:
+def test_a_code_file_without_torch_does_not_import_torch() -> None:
     script = "import sys\nfrom seqloom.cli.main import main\nmain(sys.argv[1:])\nsys.exit('torch' in sys.modules)"
     words = [sys.executable, "-c", script, "train", "tag", "--model", "pairs", "--help", "--code", "pairs.py"]
     process = subprocess.run(words, check=False, capture_output=True, text=True)
@@ -121,7 +121,7 @@ def test_words_after_two_dashes_are_texts(seqloom: Seqloom, monkeypatch: pytest.
     assert "no such folder" in seqloom("predict", "nowhere", "--", "--code", "pairs.py").err
 
 
-def test_no_config_names_code(seqloom: Seqloom) -> None:
+def test_a_config_can_not_name_a_code_file(seqloom: Seqloom) -> None:
     Path("experiment.toml").write_text('task = "tag"\ncode = "pairs.py"\n', encoding="utf-8")
     result = seqloom("train", "--config", "experiment.toml")
     assert result.code == 2
@@ -132,7 +132,7 @@ def test_no_config_names_code(seqloom: Seqloom) -> None:
 # Refused -------------------------------------------------------------------------------------------------------------
 
 
-def test_it_takes_a_file(seqloom: Seqloom) -> None:
+def test_the_option_requires_a_file(seqloom: Seqloom) -> None:
     result = seqloom("train", "tag", "--code")
     assert (result.code, result.out) == (2, "")
     assert result.err == "seqloom: option '--code' requires an argument. (seqloom train tag --help lists all)\n"
@@ -141,13 +141,13 @@ def test_it_takes_a_file(seqloom: Seqloom) -> None:
 @pytest.mark.parametrize(
     "command", ["train", "check", "init", "resume", "predict", "evaluate", "report", "runs", "list"]
 )
-def test_a_file_that_can_not_be_used_is_the_first_thing_said(seqloom: Seqloom, command: str) -> None:
+def test_a_code_file_that_can_not_be_loaded_is_the_first_error(seqloom: Seqloom, command: str) -> None:
     result = seqloom(command, "--frobnicate", "--code", "nope.py", "--help")
     assert (result.code, result.out) == (2, "")
     assert result.err == "seqloom: nope.py: there is no such file. Check the name: --code takes a Python file.\n"
 
 
-def test_the_traceback_is_for_those_who_ask(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_traceback_is_shown_on_request(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bad.py").write_text("def f():\n    1 / 0\nf()\n", encoding="utf-8")
     result = seqloom("list", "--code", "bad.py")
     sentence = "bad.py:2: importing it raised ZeroDivisionError: division by zero. Correct it"
@@ -160,7 +160,7 @@ def test_the_traceback_is_for_those_who_ask(seqloom: Seqloom, monkeypatch: pytes
     assert result.err.endswith("shows the traceback).\n")
 
 
-def test_a_program_that_ends_itself_does_not_end_the_command(seqloom: Seqloom) -> None:
+def test_a_code_file_that_exits_is_an_error(seqloom: Seqloom) -> None:
     Path("bad.py").write_text("raise SystemExit(0)", encoding="utf-8")
     assert seqloom("list", "--code", "bad.py").code == 2
     Path("slow.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
@@ -171,14 +171,14 @@ def test_a_program_that_ends_itself_does_not_end_the_command(seqloom: Seqloom) -
 # Runs ----------------------------------------------------------------------------------------------------------------
 
 
-def trained(seqloom: Seqloom, *more: str) -> None:
+def train_with_code(seqloom: Seqloom, *more: str) -> None:
     result = seqloom("train", "classify", "--model", "pairs", "--code", "pairs.py", "--out", "run", *TINY, *more)
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines()[-1].endswith(" --code pairs.py")
 
 
-def test_a_run_of_one_process_is_used_in_another(seqloom: Seqloom) -> None:
-    trained(seqloom)
+def test_a_run_is_used_in_another_process(seqloom: Seqloom) -> None:
+    train_with_code(seqloom)
     for words in (("predict", "run", "one"), ("resume", "run"), ("evaluate", "run", "test.csv")):
         process = in_new_process(*words)
         assert (process.returncode, process.stdout) == (2, "")
@@ -189,18 +189,18 @@ def test_a_run_of_one_process_is_used_in_another(seqloom: Seqloom) -> None:
     assert in_new_process("runs", ".").stderr == ""
 
 
-def test_a_changed_file_is_a_warning_and_is_not_resumed(seqloom: Seqloom) -> None:
-    trained(seqloom)
+def test_a_changed_code_file_is_a_warning_and_can_not_resume(seqloom: Seqloom) -> None:
+    train_with_code(seqloom)
     Path("pairs.py").write_text(f"{PAIRS}# changed\n", encoding="utf-8")
-    changed = "run: made with the family 'pairs' of pairs.py (SHA-256 "
+    warning = "run: made with the family 'pairs' of pairs.py (SHA-256 "
     process = in_new_process("predict", "run", "one", "--json", "--code", "pairs.py")
     assert process.returncode == 0
-    assert process.stderr.startswith(f"warning {changed}")
+    assert process.stderr.startswith(f"warning {warning}")
     assert process.stderr.count("\n") == 1
     assert json.loads(process.stdout)["text"] == "one"
     process = in_new_process("resume", "run", "--code", "pairs.py")
     assert process.returncode == 2
-    assert process.stderr.startswith(f"seqloom: {changed}")
+    assert process.stderr.startswith(f"seqloom: {warning}")
     Path("old").mkdir()
     Path("old", "moved.py").write_text(PAIRS, encoding="utf-8")
     process = in_new_process("resume", "run", "--code", "old/moved.py")
@@ -208,14 +208,14 @@ def test_a_changed_file_is_a_warning_and_is_not_resumed(seqloom: Seqloom) -> Non
 
 
 def test_code_is_never_loaded_from_a_run(seqloom: Seqloom) -> None:
-    trained(seqloom)
+    train_with_code(seqloom)
     shutil.copy("pairs.py", "run")
     process = in_new_process("predict", "run", "one", "--code", "run/pairs.py")
     assert process.returncode == 2
     assert "and code is never loaded from a run. Read it, and copy it elsewhere." in process.stderr
 
 
-def test_two_files_make_a_run(seqloom: Seqloom) -> None:
+def test_a_run_may_use_two_code_files(seqloom: Seqloom) -> None:
     words = ("--code", "pairs.py", "--code", "my_task.py")
     result = seqloom("train", "count", "--model", "pairs", *words, "--out", "run", *TINY)
     assert (result.code, result.err) == (0, "")

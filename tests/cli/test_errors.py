@@ -1,4 +1,4 @@
-"""Errors of the command line: exit codes, one sentence each, and options where Python has keys."""
+"""Errors of the command line: exit codes, messages of one line, and options where Python names keys."""
 
 import errno
 import subprocess
@@ -45,7 +45,7 @@ def test_each_kind_of_failure_has_its_exit_code(error: BaseException, code: int)
     assert result.sentence is None or "\n" not in result.sentence
 
 
-def test_an_error_that_nobody_foresaw_is_one_sentence_and_a_traceback_for_who_asks(
+def test_an_internal_error_is_one_line_and_a_traceback_on_request(
     seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch, files: Path
 ) -> None:
     def fail(*_: object) -> None:
@@ -82,7 +82,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_data_is_one_sentence_with_its_place(seqloom: Seqloom, tmp_path: Path, name: str) -> None:
+def test_invalid_data_is_one_message_with_its_location(seqloom: Seqloom, tmp_path: Path, name: str) -> None:
     task, content, sentence = BAD[name]
     file = "a.conll" if task == "tag" else "a.csv"
     if content is not None:
@@ -126,7 +126,7 @@ def test_a_label_only_in_validation(seqloom: Seqloom) -> None:
         (("--frob",), "unknown option --frob."),
     ],
 )
-def test_bad_words_are_one_sentence(seqloom: Seqloom, words: tuple[str, ...], sentence: str) -> None:
+def test_invalid_arguments_are_one_message(seqloom: Seqloom, words: tuple[str, ...], sentence: str) -> None:
     result = seqloom(*words)
     assert result.code == 2
     assert sentence in result.err
@@ -135,7 +135,7 @@ def test_bad_words_are_one_sentence(seqloom: Seqloom, words: tuple[str, ...], se
     assert result.out == ""
 
 
-def test_a_flipped_byte_and_a_newer_version_are_told(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+def test_a_flipped_byte_and_a_newer_version_are_errors(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     import shutil
 
     shutil.copytree(runs / "tag", tmp_path / "r")
@@ -155,7 +155,7 @@ def test_a_flipped_byte_and_a_newer_version_are_told(seqloom: Seqloom, runs: Pat
     assert "damaged  r: made by a newer seqloom" in seqloom("runs", ".").out
 
 
-def test_the_program_itself_ends_with_the_code_and_without_a_traceback(tmp_path: Path) -> None:
+def test_the_process_exits_with_the_code_and_without_a_traceback(tmp_path: Path) -> None:
     process = subprocess.run(
         [sys.executable, "-m", "seqloom.cli", "train", "tag", "nope.conllu"],
         capture_output=True,
@@ -166,7 +166,7 @@ def test_the_program_itself_ends_with_the_code_and_without_a_traceback(tmp_path:
     assert process.stderr == "seqloom: nope.conllu: there is no such file. Check the name.\n"
 
 
-def test_a_reader_that_goes_away_is_no_reason_to_complain() -> None:
+def test_a_closed_pipe_is_not_reported() -> None:
     shell = f"{sys.executable} -m seqloom.cli train classify --help | head -n 1"
     process = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert process.stderr == ""
@@ -250,7 +250,7 @@ def test_options_are_named_on_the_command_line_and_keys_in_python(
     assert key in str(caught.value)
 
 
-def test_a_line_that_can_not_be_read_names_the_key_that_skips_it(seqloom: Seqloom) -> None:
+def test_the_error_of_an_invalid_line_names_the_key_that_skips_it(seqloom: Seqloom) -> None:
     Path("a.csv").write_text(f"{ROWS}one\n")
     assert "or pass --data.on-bad-line skip." in seqloom("train", "classify", "a.csv").err
     assert "or pass --data.on-bad-line skip." in seqloom("check", "classify", "a.csv").out
@@ -258,14 +258,14 @@ def test_a_line_that_can_not_be_read_names_the_key_that_skips_it(seqloom: Seqloo
         package.train("classify", "a.csv")
 
 
-def test_a_key_of_a_config_file_stays_a_key(seqloom: Seqloom) -> None:
+def test_an_error_in_a_config_file_names_the_key(seqloom: Seqloom) -> None:
     Path("a.csv").write_text(ROWS)
     Path("e.toml").write_text('task = "classify"\n[train]\nlr = "x"\n')
     assert seqloom("train", "--config", "e.toml", "a.csv").err.startswith("seqloom: e.toml:3: train.lr is 'x';")
     assert "seqloom: --train.lr is 'y';" in seqloom("train", "--config", "e.toml", "a.csv", "--train.lr", "y").err
 
 
-def test_a_run_says_the_short_options_of_its_command(seqloom: Seqloom, runs: Path) -> None:
+def test_an_error_of_a_run_names_the_short_options(seqloom: Seqloom, runs: Path) -> None:
     result = seqloom("generate", runs / "language", "--beam", "2", "--temperature", "1")
     assert "--beam is 2 and --temperature 1: beam search" in result.err
     with pytest.raises(SeqloomError, match=r"^decode\.beam_size is 2 and decode\.temperature 1: beam search"):
@@ -278,7 +278,7 @@ HOSTILE = "\x1b[2J\u202e\u2066"
 
 
 @pytest.mark.parametrize("command", ["train", "check"])
-def test_what_a_file_holds_does_nothing_to_the_terminal(seqloom: Seqloom, command: str) -> None:
+def test_control_characters_of_a_data_file_are_escaped(seqloom: Seqloom, command: str) -> None:
     for name, content in {
         "label.csv": f"{ROWS}x,odd{HOSTILE}\n",
         "header.csv": f"te{HOSTILE}xt,label{HOSTILE},more\na,b\n",
@@ -294,7 +294,7 @@ def test_what_a_file_holds_does_nothing_to_the_terminal(seqloom: Seqloom, comman
         assert command == "check" or result.err.count("\n") == 1
 
 
-def test_what_a_run_holds_does_nothing_to_the_terminal(seqloom: Seqloom, tmp_path: Path) -> None:
+def test_control_characters_of_a_run_are_escaped(seqloom: Seqloom, tmp_path: Path) -> None:
     run = tmp_path / "r"
     run.mkdir()
     (run / "manifest.json").write_text('{"format": 99, "versions": {"seqloom": "1\\u001b[2J\\u202e"}}')

@@ -15,7 +15,7 @@ from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.registry import TASKS
 from tests.cli.conftest import Seqloom
 
-COMMANDS = [str(each.name) for some in GROUPS.values() for each in some]
+COMMANDS = [str(command.name) for commands in GROUPS.values() for command in commands]
 
 
 WITHOUT_TORCH = """
@@ -27,9 +27,9 @@ sys.exit(7 if {"torch", "tokenizers", "numpy"} & set(sys.modules) else code)
 
 
 def without_torch(*words: object) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own, which ends with 7 if it imported what takes long."""
-    message = [sys.executable, "-c", WITHOUT_TORCH, *map(str, words)]
-    return subprocess.run(message, capture_output=True, text=True, check=False)
+    """A command in a new process, which exits with 7 if it imported torch, tokenizers or numpy."""
+    program = [sys.executable, "-c", WITHOUT_TORCH, *map(str, words)]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("words", ["--help", "train --help", "train tag --help", "list models", "runs"])
@@ -75,7 +75,7 @@ def test_no_task_needs_torch_for_its_check() -> None:
         "generate RUNS/language --temperature hot",
     ],
 )
-def test_a_mistake_is_told_before_torch_is_started(words: str, files: Path, runs: Path) -> None:
+def test_invalid_input_is_reported_before_torch_is_imported(words: str, files: Path, runs: Path) -> None:
     process = without_torch(*words.replace("RUNS", str(runs)).split())
     assert process.returncode == 2
     assert process.stderr.startswith("seqloom: ")
@@ -90,7 +90,7 @@ def test_every_command_has_a_help_with_an_example(seqloom: Seqloom, name: str) -
     assert "Usage: seqloom" in result.out
 
 
-def test_without_a_command_there_is_help(seqloom: Seqloom) -> None:
+def test_without_a_command_the_help_is_printed(seqloom: Seqloom) -> None:
     result = seqloom()
     assert result.code == 0
     assert all(name in result.out for name in COMMANDS)
@@ -117,9 +117,9 @@ def test_defaults_in_the_help_are_those_of_the_architecture(seqloom: Seqloom) ->
 
 
 def line_of(option: str, help_text: str) -> str:
-    """The line of an option, and the one after it, onto which it may have been wrapped."""
-    after = help_text[help_text.index(f"{option} ") :].splitlines()
-    return " ".join(after[:2])
+    """The line of an option and the next one, since the text may be wrapped."""
+    lines = help_text[help_text.index(f"{option} ") :].splitlines()
+    return " ".join(lines[:2])
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -144,27 +144,27 @@ def test_every_architecture_and_task_is_listed(seqloom: Seqloom) -> None:
     assert "CoNLL-U" in seqloom("list", "tasks").out
 
 
-def test_a_list_of_nothing_in_particular_is_all_three(seqloom: Seqloom) -> None:
-    parts = [seqloom("list", kind).out for kind in ("tasks", "models", "corpora")]
-    assert seqloom("list").out == "\n".join(parts)
+def test_list_without_an_argument_prints_all_lists(seqloom: Seqloom) -> None:
+    lists = [seqloom("list", kind).out for kind in ("tasks", "models", "corpora")]
+    assert seqloom("list").out == "\n".join(lists)
 
 
-def test_a_check_offers_only_what_changes_it_and_takes_the_rest(seqloom: Seqloom, files: Path) -> None:
+def test_check_lists_only_its_own_options_and_accepts_those_of_training(seqloom: Seqloom, files: Path) -> None:
     for words in (("check", "--help"), ("check", "classify", "--help")):
         help_text = seqloom(*words).out
         assert "--valid" in help_text
         assert not [word for word in ("--model", "--size", "--device", "--train.", "--decode.") if word in help_text]
     assert "--data.label " in help_text
     assert seqloom("check", "classify", "reviews.csv", "--train.lr", "0.1", "--model", "gru").code == 0
-    assert "--train.lr" in seqloom("init", "classify", "--help").out  # which writes it down
+    assert "--train.lr" in seqloom("init", "classify", "--help").out  # init writes it to the config
 
 
-def test_the_doctor_names_extras_that_there_are() -> None:
+def test_the_doctor_names_extras_that_exist() -> None:
     assert set(EXTRAS) <= set(metadata("seqloom").get_all("Provides-Extra") or ())
     assert all(packages_of(extra) for extra in EXTRAS)
 
 
-def test_the_doctor_tells_versions_and_backends(seqloom: Seqloom) -> None:
+def test_the_doctor_prints_versions_and_backends(seqloom: Seqloom) -> None:
     result = seqloom("doctor")
     assert result.code == 0
     assert re.search(r"backend  vendor: usable for .*\blstm \(\w+ LSTM\)", result.out)

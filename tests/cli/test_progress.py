@@ -21,7 +21,7 @@ def tick(step: int, loss: float = 2.0) -> Tick:
     return Tick(step, total=100, epoch=step // 50, loss=loss, tokens=1000)
 
 
-def test_the_line_has_epoch_fraction_loss_rate_and_time_left() -> None:
+def test_the_progress_line_has_epoch_fraction_loss_rate_and_time_left() -> None:
     progress = Progress(console(terminal=False)[0])
     assert progress.fields() == {}
     for step in range(1, 61):
@@ -32,7 +32,7 @@ def test_the_line_has_epoch_fraction_loss_rate_and_time_left() -> None:
     assert left.endswith("left")
 
 
-def test_the_rate_leaves_out_the_time_of_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_excludes_the_time_of_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(module.time, "monotonic", lambda: now)
     progress = Progress(console(terminal=False)[0])
@@ -46,7 +46,7 @@ def test_the_rate_leaves_out_the_time_of_measuring(monkeypatch: pytest.MonkeyPat
     assert progress.fields()["left"] == "29:24 left"  # with validation: 80 steps at 419 seconds for 19
 
 
-def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not_finite() -> None:
+def test_the_smoothed_loss_skips_values_that_are_not_finite() -> None:
     progress = Progress(console(terminal=False)[0])
     for loss in (4.0, math.nan, math.inf, 4.0):
         progress(tick(1, loss))
@@ -54,10 +54,10 @@ def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not
 
 
 @pytest.mark.parametrize(
-    ("width", "names"),
+    ("width", "fields"),
     [(18, "epoch %"), (28, "epoch % left"), (40, "epoch % loss left"), (80, "epoch % loss tokens/s left")],
 )
-def test_a_narrow_terminal_has_fewer_fields(width: int, names: str) -> None:
+def test_a_narrow_terminal_has_fewer_fields(width: int, fields: str) -> None:
     terminal, _ = console(terminal=True, width=width)
     progress = Progress(terminal)
     for step in range(1, 61):
@@ -65,12 +65,12 @@ def test_a_narrow_terminal_has_fewer_fields(width: int, names: str) -> None:
     lines = terminal.render_lines(progress.line(), terminal.options)
     assert len(lines) == 1
     text = "".join(segment.text for segment in lines[0])
-    assert re.findall("epoch|%|loss|tokens/s|left", text) == names.split()
+    assert re.findall("epoch|%|loss|tokens/s|left", text) == fields.split()
     assert "…" not in text
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 120])
-def test_on_a_terminal_the_moving_line_is_one_line_and_leaves_no_trace(width: int) -> None:
+def test_on_a_terminal_the_progress_line_is_one_line_and_is_wiped(width: int) -> None:
     terminal, out = console(terminal=True, width=width)
     with Progress(terminal) as progress:
         progress(tick(1))
@@ -81,7 +81,7 @@ def test_on_a_terminal_the_moving_line_is_one_line_and_leaves_no_trace(width: in
     assert out.getvalue().rstrip().endswith("\x1b[2K")  # the line is wiped
 
 
-def test_elsewhere_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_progress_is_printed_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, out = console(terminal=False)
     with Progress(plain) as progress:
         progress(tick(1))
@@ -91,7 +91,7 @@ def test_elsewhere_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch)
     assert out.getvalue().startswith("epoch 1  2%, loss 2.000, ")
 
 
-def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
+def test_validations_resumptions_and_skipped_steps_are_printed() -> None:
     plain, out = console(terminal=False)
     progress = Progress(plain)
     progress(Resume(40, "now"))
@@ -106,11 +106,11 @@ def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
         "valid    epoch 1.25, step 60: accuracy 0.4, loss 1.1",
     ]
     assert lines[3] == "skipped  step 70: its loss was nan, so the weights were not updated"
-    assert len(lines) == 3 + 5 + 2  # the first ones, then each tenth
+    assert len(lines) == 3 + 5 + 2  # the first five, then every tenth
     assert progress.skipped == 20
 
 
-def test_samples_are_those_of_the_best_weights() -> None:
+def test_only_samples_of_the_best_weights_are_kept() -> None:
     progress = Progress(console(terminal=False)[0])
     progress(Valid(50, 1.0, {"loss": 1.0}, True))
     progress(Sample(50, "", "good"))
@@ -119,7 +119,7 @@ def test_samples_are_those_of_the_best_weights() -> None:
     assert [sample.text for sample in progress.samples] == ["good"]
 
 
-def test_what_goes_on_stands_under_the_beginning_and_commands_stay_whole() -> None:
+def test_wrapped_lines_are_indented_and_commands_are_not_wrapped() -> None:
     terminal, out = console(terminal=True, width=30)
     print_labeled(terminal, "data", "one two three four five six seven")
     print_unwrapped(terminal, "next", "seqloom predict runs/a-long-name 'a text'")

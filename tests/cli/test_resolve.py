@@ -15,7 +15,7 @@ from tests.cli.conftest import Seqloom
 
 
 def request_of(*words: str) -> Request:
-    """What a command line asks for."""
+    """The parsed request of a command line."""
     return Request.of(train.make_context("train", list(words)).params)
 
 
@@ -34,14 +34,16 @@ def test_short_names_and_dotted_names_are_the_same() -> None:
     assert short.seed == 3
 
 
-def test_options_stand_in_any_position_with_dashes_or_underscores() -> None:
-    one = experiment_of("classify", "--data.on-bad-line", "skip", "a.csv", "--no-model.bidirectional", "b.csv")
-    assert one == experiment_of("--no-model.bidirectional", "--data.on_bad_line=skip", "classify", "a.csv", "b.csv")
-    assert one.data.on_bad_line == "skip"
-    assert one.data.train == ("a.csv", "b.csv")
+def test_options_have_any_position_and_dashes_or_underscores() -> None:
+    experiment = experiment_of("classify", "--data.on-bad-line", "skip", "a.csv", "--no-model.bidirectional", "b.csv")
+    assert experiment == experiment_of(
+        "--no-model.bidirectional", "--data.on_bad_line=skip", "classify", "a.csv", "b.csv"
+    )
+    assert experiment.data.on_bad_line == "skip"
+    assert experiment.data.train == ("a.csv", "b.csv")
 
 
-def test_none_unsets_a_key_that_may_be_unset() -> None:
+def test_the_value_none_unsets_an_optional_key() -> None:
     assert experiment_of("classify").train.clip_norm == 1.0
     assert experiment_of("classify", "--train.clip-norm", "none").train.clip_norm is None
     assert experiment_of("tag", "--model.characters", "none").model.characters == "none"
@@ -56,22 +58,29 @@ def test_every_key_is_an_option(dotted: str) -> None:
     assert request.options == {key.section: {key.name: expected}}
 
 
-def test_options_win_over_the_file(tmp_path: Path) -> None:
+def test_options_override_the_config_file(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\nseed = 4\n[data]\ncorpus = "numbers"\n[model]\ndim = 99\n[train]\nlr = 0.5\n')
     plain = experiment_of("--config", str(config))
     assert (plain.task, plain.seed, plain.train.lr, plain.model.dim) == ("classify", 4, 0.5, 99)
-    over = experiment_of("--config", str(config), "--train.lr", "0.1", "--seed", "5", "reviews.csv", "--size", "tiny")
-    assert (over.seed, over.train.lr, over.data.corpus, over.data.train) == (5, 0.1, None, ("reviews.csv",))
-    assert over.model.dim == 32  # --size means its widths, whatever the file has
+    overridden = experiment_of(
+        "--config", str(config), "--train.lr", "0.1", "--seed", "5", "reviews.csv", "--size", "tiny"
+    )
+    assert (overridden.seed, overridden.train.lr, overridden.data.corpus, overridden.data.train) == (
+        5,
+        0.1,
+        None,
+        ("reviews.csv",),
+    )
+    assert overridden.model.dim == 32  # --size sets its widths, whatever the file has
 
 
-def test_a_corpus_on_the_command_line_takes_the_place_of_files() -> None:
+def test_a_corpus_on_the_command_line_replaces_the_files_of_the_config() -> None:
     file = {"data": {"train": ["a.txt"], "corpus_length": 3}, "task": "language"}
     assert without_overruled(file, {"data": {"corpus": "copy"}}) == {"data": {"corpus_length": 3}, "task": "language"}
 
 
-def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_line_has_not(tmp_path: Path) -> None:
+def test_an_invalid_value_of_a_config_file_has_its_line(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = -1\n')
     with pytest.raises(ConfigError, match=r"e\.toml:3: train\.lr is -1"):
@@ -80,7 +89,7 @@ def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_l
         experiment_of("--config", str(config), "--train.lr", "1", "--train.batch-tokens", "x")
 
 
-def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file_has_it(seqloom: Seqloom) -> None:
+def test_an_error_names_options_that_were_given_and_keys_of_the_config_file(seqloom: Seqloom) -> None:
     Path("e.toml").write_text('task = "language"\n[train]\nbptt = 64\n')
     result = seqloom("train", "--config", "e.toml", "--model", "transformer", "--model.max-length", "32")
     assert result.err.startswith("seqloom: e.toml:3: train.bptt is 64, more than --model.max-length, 32.")
@@ -89,13 +98,13 @@ def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file
 
 
 @pytest.mark.parametrize("name", ["data.text", "runs/data.text", "data.text.csv", "my-data.text"])
-def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
+def test_a_file_named_like_a_key_keeps_its_name(name: str) -> None:
     problem = Problem("no-such-file", "there is no such file", f"Name another, or give {KeyName('data.text')}", name)
     message = f"{name}: there is no such file. Name another, or give --data.text."
     assert format_problem(problem, as_option) == message
 
 
-def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
+def test_a_key_of_the_config_file_is_named_as_a_key(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = 0.1\n')
     name = key_formatter(request_of("--config", str(config), "--train.carry-state").option)
@@ -104,10 +113,10 @@ def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
         "--train.carry-state",
         "--no-train.carry-state",
     )
-    assert name("out", "another/folder") == "--out another/folder"  # of no config
+    assert name("out", "another/folder") == "--out another/folder"  # not a key of a config
 
 
-def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) -> None:
+def test_keys_that_an_option_makes_unused_are_dropped(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\noptimiser = "adam"\nbeta1 = 0.8\n')
     assert experiment_of("--config", str(config), "--train.optimizer", "sgd").train.optimizer == "sgd"
@@ -121,12 +130,12 @@ def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) ->
         (["nonsense"], "unknown task 'nonsense'"),
     ],
 )
-def test_the_task_must_be_one(words: list[str], sentence: str) -> None:
+def test_an_unknown_task_is_refused(words: list[str], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         experiment_of(*words)
 
 
-def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
+def test_a_file_without_a_task_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x")
     with pytest.raises(UserError, match="Name it before the file"):
@@ -134,7 +143,7 @@ def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "meant"),
+    ("wrong", "nearest"),
     [
         ("--train.learning-rate", "--train.lr"),
         ("--train.learning-rat", "--train.lr"),
@@ -147,18 +156,18 @@ def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
         ("--ouput", "--out"),
     ],
 )
-def test_an_unknown_option_names_the_nearest(seqloom: Seqloom, wrong: str, meant: str) -> None:
+def test_an_unknown_option_names_the_nearest(seqloom: Seqloom, wrong: str, nearest: str) -> None:
     result = seqloom("train", "classify", "reviews.csv", wrong, "3")
     assert result.code == 2
-    sentence = f"unknown option {wrong}. Did you mean {meant}? (seqloom train classify --help lists all)"
+    sentence = f"unknown option {wrong}. Did you mean {nearest}? (seqloom train classify --help lists all)"
     assert result.err == f"seqloom: {sentence}\n"
 
 
-def test_an_option_like_no_other_names_none() -> None:
+def test_an_option_unlike_any_other_has_no_suggestion() -> None:
     assert nearest_option("--zzzzzz", ["--out", "--json"]) is None
 
 
-def test_an_error_names_the_keys_as_the_file_does(tmp_path: Path, seqloom: Seqloom) -> None:
+def test_an_error_names_keys_as_the_config_file_spells_them(tmp_path: Path, seqloom: Seqloom) -> None:
     config = tmp_path / "e.toml"
     config.write_text("task = 'tag'\n[train]\nbatch = 64\nbatch_size = 8\n")
     result = seqloom("train", "--config", str(config))
@@ -168,13 +177,13 @@ def test_an_error_names_the_keys_as_the_file_does(tmp_path: Path, seqloom: Seqlo
     assert seqloom("train", "--config", str(config)).err.startswith(f"seqloom: {config}:3: model.width is 0; expected")
 
 
-def test_a_key_without_effect_names_the_file_that_was_given(seqloom: Seqloom) -> None:
+def test_the_error_of_a_key_without_effect_names_the_given_file(seqloom: Seqloom) -> None:
     Path("pairs.tsv").write_text("one\tun\n")
     result = seqloom("train", "translate", "pairs.tsv", "--data.examples", "50")
     assert result.err == "seqloom: --data.examples has no effect together with pairs.tsv. Leave it out.\n"
 
 
-def test_an_unknown_key_ends_with_one_remark(tmp_path: Path, seqloom: Seqloom) -> None:
+def test_the_error_of_an_unknown_key_has_one_remark(tmp_path: Path, seqloom: Seqloom) -> None:
     config = tmp_path / "e.toml"
     config.write_text("task = 'tag'\n[train]\nzzz = 64\n")
     error = seqloom("train", "--config", str(config)).err

@@ -1,4 +1,4 @@
-"""What stands in the terminal after the last step of a run that translates or describes."""
+"""What the terminal shows after the last step of a run of translate or caption."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from tests.cli.test_predict import ROWS, WORDS
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
 
 
-def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom) -> None:
+def test_the_summary_has_five_translations_and_one_attention_map(seqloom: Seqloom) -> None:
     Path("pairs.tsv").write_text("".join(ROWS))
     sources = [f"one {' '.join([*WORDS][:words])} ." for words in (1, 3, 2, 4, 5)]
-    long = f"one {' '.join([*WORDS, *WORDS][:9])} ."  # whose attention would be as easily seen
+    long = f"one {' '.join([*WORDS, *WORDS][:9])} ."  # its attention map would be as readable
     Path("valid.tsv").write_text("".join(f"{source}\tun .\n" for source in [*sources, *[long] * 10]))
-    how = ("--valid", "valid.tsv", "--data.tokenizer", "word", "--decode.max-length", "6")
-    result = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
+    options = ("--valid", "valid.tsv", "--data.tokenizer", "word", "--decode.max-length", "6")
+    result = seqloom("train", "translate", "pairs.tsv", "--out", "r", *options, *TINY)
     assert result.code == 0
     lines = result.out.splitlines()
     first = next(index for index, line in enumerate(lines) if line.startswith("examples "))
@@ -43,15 +43,15 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     assert note in Path("r/report.html").read_text()
 
 
-def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:
+def test_a_run_with_invalid_attention_is_resumed(seqloom: Seqloom) -> None:
     Path("pairs.tsv").write_text("".join(ROWS))
     assert seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.max-length", "6", *TINY).code == 0
     scores = scores_of(Path("r"))
-    for message in (
+    for attention in (
         [1],
         {**scores["details"]["attention"], "tokens": [1] * len(scores["details"]["attention"]["tokens"])},
     ):
-        scores["details"]["attention"] = message
+        scores["details"]["attention"] = attention
         Path("r/scores.json").write_text(json.dumps(scores))
         resume("r")
 
@@ -60,16 +60,16 @@ def scores_of(folder: Path) -> Any:
     return json.loads((folder / "scores.json").read_text())
 
 
-@pytest.mark.parametrize("named", [("f?/captions.tsv",), ("f1/captions.tsv", "--valid", "f[2]/captions.tsv")])
-def test_the_next_picture_is_beside_the_table_that_names_it(seqloom: Seqloom, named: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("tables", [("f?/captions.tsv",), ("f1/captions.tsv", "--valid", "f[2]/captions.tsv")])
+def test_the_next_command_names_an_image_beside_its_table(seqloom: Seqloom, tables: tuple[str, ...]) -> None:
     for folder in ("f1", "f2"):
         Path(folder, "photos").mkdir(parents=True)
         rows = [(f"photos/{folder}-{number}.png", color) for number, color in enumerate([*WORDS] * 3)]
         for name, color in rows:
             Image.new("RGB", (16, 16), color).save(Path(folder, name))
         Path(folder, "captions.tsv").write_text("".join(f"{name}\ta {color} one\n" for name, color in rows))
-    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.max-length", "6")
-    result = seqloom("train", "caption", *named, "--out", "r", *small, *TINY)
+    options = ("--data.image-size", "16", "--data.min-count", "1", "--decode.max-length", "6")
+    result = seqloom("train", "caption", *tables, "--out", "r", *options, *TINY)
     assert result.code == 0
     message = shlex.split(result.out.splitlines()[-1])
     assert message[:4] == ["next", "seqloom", "predict", "r"]
@@ -77,7 +77,7 @@ def test_the_next_picture_is_beside_the_table_that_names_it(seqloom: Seqloom, na
 
 
 @pytest.mark.slow
-def test_the_demo_translates_numbers_that_it_has_not_seen(seqloom: Seqloom) -> None:
+def test_the_demo_translates_numbers_that_are_not_in_train(seqloom: Seqloom) -> None:
     rule = MAKEFILE.read_text().partition("\ndemo:")[2].partition("\n\n")[0].replace("\\\n", " ")
     words = shlex.split(rule.partition("-m seqloom.cli ")[2])
     assert words[-2:] == ["--out", "runs/demo"]

@@ -16,52 +16,52 @@ def test_a_classifier_answers_with_a_label_and_its_probability(seqloom: Seqloom,
     result = seqloom("predict", runs / "classify", "a fine film", "a bore")
     assert result.code == 0
     assert len(result.out.splitlines()) == 4
-    message = [
+    answers = [
         json.loads(line) for line in seqloom("predict", runs / "classify", "a fine film", "--json").out.splitlines()
     ]
-    assert message[0]["text"] == "a fine film"
-    assert set(message[0]["probabilities"]) == {"pos", "neg"}
+    assert answers[0]["text"] == "a fine film"
+    assert set(answers[0]["probabilities"]) == {"pos", "neg"}
 
 
 def test_texts_come_from_the_command_line_from_files_and_from_standard_input(seqloom: Seqloom, runs: Path) -> None:
     Path("texts.txt").write_text("one film\ntwo films\n\n")
-    of_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
-    of_input = seqloom("predict", runs / "classify", "--json", stdin="one film\ntwo films\n").out
-    of_words = seqloom("predict", runs / "classify", "one film", "two films", "--json").out
-    assert of_file == of_input == of_words
-    assert len(of_words.splitlines()) == 2
+    from_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
+    from_input = seqloom("predict", runs / "classify", "--json", stdin="one film\ntwo films\n").out
+    from_arguments = seqloom("predict", runs / "classify", "one film", "two films", "--json").out
+    assert from_file == from_input == from_arguments
+    assert len(from_arguments.splitlines()) == 2
 
 
 @pytest.mark.parametrize(
     "raw", [b"\xef\xbb\xbfone film\r\ntwo films\r\n", b"one film\rtwo films", b"one film\rtwo films\n\r\n"]
 )
-def test_standard_input_is_read_as_a_file_is(seqloom: Seqloom, runs: Path, raw: bytes) -> None:
+def test_standard_input_is_read_like_a_file(seqloom: Seqloom, runs: Path, raw: bytes) -> None:
     Path("texts.txt").write_bytes(raw)
-    of_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
-    for sent in (raw, gzip.compress(raw)):
-        result = seqloom("predict", runs / "classify", "--json", stdin=sent)
+    from_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
+    for stdin in (raw, gzip.compress(raw)):
+        result = seqloom("predict", runs / "classify", "--json", stdin=stdin)
         assert [json.loads(line)["text"] for line in result.out.splitlines()] == ["one film", "two films"]
-        assert result.out == of_file
+        assert result.out == from_file
 
 
-def test_numbers_that_json_lacks_are_words(seqloom: Seqloom, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_infinities_are_strings_in_json(seqloom: Seqloom, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.runs.run.Run.predict", lambda *_, **__: [{"text": "the fox", "perplexity": math.inf}])
     result = seqloom("predict", runs / "language", "the fox", "--json")
     assert result.out == '{"text": "the fox", "perplexity": "inf"}\n'
 
 
-def test_a_tagger_answers_with_columns(seqloom: Seqloom, runs: Path) -> None:
+def test_a_tagger_prints_aligned_columns(seqloom: Seqloom, runs: Path) -> None:
     result = seqloom("predict", runs / "tag", "Anna sings").out.splitlines()
     assert result[0].split() == ["Anna", "sings"]
     assert len(result[1].split()) == 2
 
 
-def test_a_text_that_was_not_read_to_its_end_is_told(seqloom: Seqloom, runs: Path) -> None:
+def test_a_truncated_text_is_reported(seqloom: Seqloom, runs: Path) -> None:
     result = seqloom("predict", runs / "classify", "good " * 600, "good")
     assert result.out.count("only the beginning was read") == 1
 
 
-def test_standard_input_stands_where_it_is_named(seqloom: Seqloom, runs: Path) -> None:
+def test_standard_input_keeps_its_position_among_the_texts(seqloom: Seqloom, runs: Path) -> None:
     result = seqloom("predict", runs / "classify", "a fine film", "-", "good", "--json", stdin="dull\na bore\n")
     assert [json.loads(line)["text"] for line in result.out.splitlines()] == ["a fine film", "dull", "a bore", "good"]
 
@@ -72,7 +72,7 @@ def test_a_language_model_answers_with_its_perplexity(seqloom: Seqloom, runs: Pa
     assert "next: " in result.out
 
 
-def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seqloom: Seqloom, runs: Path) -> None:
+def test_markup_in_a_text_is_not_interpreted(seqloom: Seqloom, runs: Path) -> None:
     result = seqloom("predict", runs / "classify", "[red]fine\x1b[31m film")
     assert "[red]fine␛[31m film" in result.out
 
@@ -92,7 +92,7 @@ def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seq
         (("x", "--device", "gpu"), None, "unknown --device 'gpu'"),
     ],
 )
-def test_what_can_not_be_asked(
+def test_invalid_texts_and_options_are_refused(
     seqloom: Seqloom, runs: Path, words: tuple[str, ...], stdin: str | bytes | None, sentence: str
 ) -> None:
     result = seqloom("predict", runs / "classify", *words, stdin=stdin)
@@ -100,7 +100,7 @@ def test_what_can_not_be_asked(
     assert sentence in result.err
 
 
-def test_a_seed_writes_the_same_text_again(seqloom: Seqloom, runs: Path) -> None:
+def test_a_seed_generates_the_same_text_again(seqloom: Seqloom, runs: Path) -> None:
     words = (
         "generate",
         runs / "language",
@@ -117,45 +117,45 @@ def test_a_seed_writes_the_same_text_again(seqloom: Seqloom, runs: Path) -> None
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("the ")
     assert seqloom(*words, "--seed", "7").out == first.out
-    message = json.loads(seqloom(*words, "--seed", "7", "--json").out)
-    assert message["prompt"] + message["text"] == first.out.removesuffix("\n")
-    drawn = seqloom(*words)
-    again = seqloom(*words, "--seed", drawn.err.split()[1])
-    assert again.out == drawn.out
+    answer = json.loads(seqloom(*words, "--seed", "7", "--json").out)
+    assert answer["prompt"] + answer["text"] == first.out.removesuffix("\n")
+    sampled = seqloom(*words)
+    again = seqloom(*words, "--seed", sampled.err.split()[1])
+    assert again.out == sampled.out
 
 
-def test_evaluate_tells_scores_and_classes(seqloom: Seqloom, runs: Path, files: Path) -> None:
+def test_evaluate_prints_scores_and_classes(seqloom: Seqloom, runs: Path, files: Path) -> None:
     result = seqloom("evaluate", runs / "classify", "reviews.csv")
     assert result.code == 0
     assert "accuracy" in result.out
     assert "pos" in result.out
-    message = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)
-    assert message["scores"]["accuracy"] <= 1
-    assert "per_class" in message["details"]
+    evaluation = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)
+    assert evaluation["scores"]["accuracy"] <= 1
+    assert "per_class" in evaluation["details"]
 
 
-def test_a_file_to_test_on_may_be_written_otherwise(seqloom: Seqloom, runs: Path, files: Path) -> None:
+def test_a_test_file_may_have_another_format(seqloom: Seqloom, runs: Path, files: Path) -> None:
     rows = (files / "reviews.csv").read_text().splitlines()[1:]
     Path("test.txt").write_text("".join("{1}\t{0}\n".format(*row.split(",")) for row in rows))
     assert seqloom("evaluate", runs / "classify", "test.txt").code == 2
-    how = ("--data.format", "tsv", "--no-data.header", "--data.text", "2", "--data.label", "1")
-    result = seqloom("evaluate", runs / "classify", "test.txt", *how, "--json")
+    options = ("--data.format", "tsv", "--no-data.header", "--data.text", "2", "--data.label", "1")
+    result = seqloom("evaluate", runs / "classify", "test.txt", *options, "--json")
     assert (result.code, result.err) == (0, "")
-    plain = seqloom("evaluate", runs / "classify", "reviews.csv", "--json")
-    assert json.loads(result.out)["scores"] == pytest.approx(json.loads(plain.out)["scores"])
+    expected = seqloom("evaluate", runs / "classify", "reviews.csv", "--json")
+    assert json.loads(result.out)["scores"] == pytest.approx(json.loads(expected.out)["scores"])
     result = seqloom("evaluate", runs / "classify", "test.txt", "--data.format", "tvs")
     assert result.code == 2
     assert result.err.startswith("seqloom: --data.format is 'tvs'; expected one of")
 
 
-def test_evaluate_tells_the_baseline(seqloom: Seqloom, runs: Path, files: Path) -> None:
+def test_evaluate_prints_the_baseline(seqloom: Seqloom, runs: Path, files: Path) -> None:
     result = seqloom("evaluate", runs / "tag", "names.conll")
     details = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)["details"]
     share = {"O": 0.8, "B-PER": 0.2}[details["baseline"]["says"]]
     assert f"baseline always predicting {details['baseline']['says']} has an accuracy of {share}\n" in result.out
 
 
-def test_characters_that_a_language_model_has_never_seen_are_named(seqloom: Seqloom, runs: Path) -> None:
+def test_characters_out_of_the_vocabulary_are_named(seqloom: Seqloom, runs: Path) -> None:
     words = ("generate", runs / "language", "--seed", "1", "--max-length", "5", "--prompt")
     assert seqloom(*words, "the fox").err == ""
     result = seqloom(*words, "é fox, ü and é")
@@ -167,7 +167,7 @@ def test_characters_that_a_language_model_has_never_seen_are_named(seqloom: Seql
     assert seqloom("predict", runs / "classify", "ünseen").err == ""
 
 
-def test_a_report_is_built_again(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+def test_a_report_is_rebuilt(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "tag", tmp_path / "r")
     (tmp_path / "r/report.html").unlink()
     result = seqloom("report", "r")
@@ -176,7 +176,7 @@ def test_a_report_is_built_again(seqloom: Seqloom, runs: Path, tmp_path: Path) -
     assert (tmp_path / "r/report.html").read_text().startswith("<!")
 
 
-def test_a_report_draws_attention_again(seqloom: Seqloom, tmp_path: Path) -> None:
+def test_a_rebuilt_report_draws_the_attention_map(seqloom: Seqloom, tmp_path: Path) -> None:
     translate(tmp_path / "r")
     result = seqloom("report", "r")
     assert result.code == 0
@@ -184,7 +184,7 @@ def test_a_report_draws_attention_again(seqloom: Seqloom, tmp_path: Path) -> Non
     assert (tmp_path / "r/attention.svg").read_text().startswith("<svg")
 
 
-def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+def test_runs_are_listed_and_damaged_ones_have_an_error(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "tag", tmp_path / "runs/good")
     shutil.copytree(runs / "tag", tmp_path / "runs/bad")
     (tmp_path / "runs/bad/manifest.json").write_text("{")
@@ -219,7 +219,7 @@ def test_a_crafted_run_does_not_hide_the_others(
     assert "damaged  runs/bad" in result.out
 
 
-def test_a_date_at_the_end_of_time_is_no_mistake(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+def test_the_first_and_the_last_possible_dates_are_valid(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "tag", tmp_path / "runs/old")
     manifest = tmp_path / "runs/old/manifest.json"
     for created in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
@@ -241,7 +241,7 @@ def test_a_run_without_its_weights_is_not_finished(seqloom: Seqloom, runs: Path,
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "experiment.toml", "scores.json", "metrics.jsonl"])
-def test_a_pipe_or_a_folder_in_a_run_is_not_waited_for(seqloom: Seqloom, runs: Path, tmp_path: Path, name: str) -> None:
+def test_a_pipe_or_a_folder_in_a_run_does_not_block(seqloom: Seqloom, runs: Path, tmp_path: Path, name: str) -> None:
     for make in (os.mkfifo, os.mkdir):
         shutil.copytree(runs / "tag", tmp_path / make.__name__)
         (tmp_path / make.__name__ / name).unlink()
@@ -252,13 +252,13 @@ def test_a_pipe_or_a_folder_in_a_run_is_not_waited_for(seqloom: Seqloom, runs: P
     assert result.out.count("damaged  mk") == (0 if name == "metrics.jsonl" else 2)
 
 
-def test_no_runs_yet_is_no_error(seqloom: Seqloom) -> None:
+def test_a_folder_without_runs_is_no_error(seqloom: Seqloom) -> None:
     result = seqloom("runs")
     assert result.code == 0
     assert "no runs here yet" in result.out
 
 
-def test_check_ends_with_2_where_training_would_refuse(seqloom: Seqloom, files: Path) -> None:
+def test_check_exits_with_2_where_training_would_refuse(seqloom: Seqloom, files: Path) -> None:
     result = seqloom("check", "classify", "reviews.csv")
     assert result.code == 0
     assert json.loads(seqloom("check", "classify", "reviews.csv", "--json").out)["ok"] is True
