@@ -1,4 +1,4 @@
-"""A write that fails at any moment leaves the old content or the new, never half, also between processes."""
+"""A write that fails leaves the old content or the new, never a part of it, also with several processes."""
 
 import errno
 import fcntl
@@ -27,51 +27,51 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def full(*_: object, **__: object) -> int:
+def raise_disk_full(*_: object, **__: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
 class Failing:
-    """A function of the system that works a number of times, then finds the disk full."""
+    """A system call that works a number of times, then fails because the disk is full."""
 
     def __init__(self, function: Callable[..., object], times: int) -> None:
         self.function, self.left = function, times
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         if self.left == 0:
-            full()
+            raise_disk_full()
         self.left -= 1
         return self.function(*args, **kwargs)
 
 
 def break_open(patch: pytest.MonkeyPatch) -> None:
-    opened = os.open
+    original = os.open
 
-    def for_reading(path: object, flags: int, *args: object, **more: object) -> int:
-        return full() if flags & os.O_WRONLY else opened(path, flags, *args, **more)  # type: ignore[arg-type]
+    def open_for_reading(path: object, flags: int, *args: object, **kwargs: object) -> int:
+        return raise_disk_full() if flags & os.O_WRONLY else original(path, flags, *args, **kwargs)  # type: ignore[arg-type]
 
-    patch.setattr(os, "open", for_reading)
+    patch.setattr(os, "open", open_for_reading)
 
 
 def break_write(patch: pytest.MonkeyPatch) -> None:
-    """The disk takes half of the content, then no more, as a full one does."""
+    """The disk takes half of the content, then nothing more, as a full disk does."""
     write, times = os.write, iter(range(9))
 
-    def half(number: int, content: memoryview) -> int:
-        return full() if next(times) else write(number, content[: len(content) // 2])
+    def write_half(number: int, content: memoryview) -> int:
+        return raise_disk_full() if next(times) else write(number, content[: len(content) // 2])
 
-    patch.setattr(os, "write", half)
+    patch.setattr(os, "write", write_half)
 
 
 def break_fsync(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(os, "fsync", full)
+    patch.setattr(os, "fsync", raise_disk_full)
 
 
 def break_rename(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Path, "replace", full)
+    patch.setattr(Path, "replace", raise_disk_full)
 
 
-every_break = pytest.mark.parametrize("broken", [break_open, break_write, break_fsync, break_rename])
+every_break = pytest.mark.parametrize("break_disk", [break_open, break_write, break_fsync, break_rename])
 
 
 def create(path: Path, fill: Callable[[Path], object]) -> None:
@@ -89,18 +89,18 @@ def test_written_content_is_read_back(tmp_path: Path, content: bytes | str) -> N
 @every_break
 @pytest.mark.parametrize("before", [OLD, None])
 def test_a_write_that_fails_changes_nothing(
-    tmp_path: Path, broken: Callable[[pytest.MonkeyPatch], None], before: bytes | None
+    tmp_path: Path, break_disk: Callable[[pytest.MonkeyPatch], None], before: bytes | None
 ) -> None:
     path = tmp_path / "file"
     if before is not None:
         path.write_bytes(before)
     with pytest.MonkeyPatch.context() as patch:
-        broken(patch)
+        break_disk(patch)
         with pytest.raises(WriteError) as caught:
             atomic_io.write(path, NEW)
     assert str(caught.value).startswith(f"{path}: could not be written (no space left on device).")
     assert (path.read_bytes() if path.exists() else None) == before
-    atomic_io.write(path, NEW)  # what the failed write left does no harm
+    atomic_io.write(path, NEW)  # leftovers of the failed write do no harm
     assert path.read_bytes() == NEW
     assert names_in(tmp_path) == ["file"]
 
@@ -138,15 +138,17 @@ def test_a_folder_is_complete(tmp_path: Path) -> None:
 
 
 @every_break
-def test_a_folder_that_fails_is_absent(tmp_path: Path, broken: Callable[[pytest.MonkeyPatch], None]) -> None:
+def test_a_folder_that_can_not_be_created_is_absent(
+    tmp_path: Path, break_disk: Callable[[pytest.MonkeyPatch], None]
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        broken(patch)
+        break_disk(patch)
         with pytest.raises(WriteError):
             create(tmp_path / "folder", fill)
     assert names_in(tmp_path) == []
 
 
-def test_a_folder_at_every_sync_that_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_complete_or_absent_whichever_sync_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fsync, times = os.fsync, 0
     while True:
         path = tmp_path / str(times)
@@ -158,43 +160,43 @@ def test_a_folder_at_every_sync_that_can_fail(tmp_path: Path, monkeypatch: pytes
             times += 1
         else:
             break
-    assert times >= 6  # b and its rename, the folder, what is in it, the rename
+    assert times >= 6  # b and its rename, the folder, its content, the rename
     assert is_complete(path)
 
 
 def test_an_error_while_filling_is_passed_on(tmp_path: Path) -> None:
-    def half(temporary: Path) -> None:
+    def fail_after_one_file(temporary: Path) -> None:
         (temporary / "a").write_bytes(NEW)
         raise KeyError("a bug")
 
     with pytest.raises(KeyError):
-        create(tmp_path / "folder", half)
+        create(tmp_path / "folder", fail_after_one_file)
     assert names_in(tmp_path) == []
 
 
-def test_the_folder_of_a_faster_process_stays(tmp_path: Path) -> None:
+def test_the_folder_of_a_faster_process_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "folder"
 
-    def slow(temporary: Path) -> None:
+    def fill_slowly(temporary: Path) -> None:
         fill(temporary)
         path.mkdir()
         (path / "theirs").write_bytes(OLD)
 
-    create(path, slow)
+    create(path, fill_slowly)
     assert names_in(path) == ["theirs"]
     assert names_in(tmp_path) == ["folder"]
 
 
-def test_the_folder_of_a_barely_faster_process_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_a_barely_faster_process_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, replace = tmp_path / "folder", atomic_io.replace
 
-    def late(temporary: Path, path: Path) -> None:
+    def replace_late(temporary: Path, path: Path) -> None:
         if path.name == "folder" and not path.exists():
             path.mkdir()
             (path / "theirs").write_bytes(OLD)
         replace(temporary, path)
 
-    monkeypatch.setattr(atomic_io, "replace", late)
+    monkeypatch.setattr(atomic_io, "replace", replace_late)
     create(path, lambda temporary: (temporary / "mine").write_bytes(NEW) and None)
     assert names_in(path) == ["theirs"]
     assert names_in(tmp_path) == ["folder"]
@@ -224,14 +226,14 @@ def test_a_file_and_a_folder_are_removed(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
-def test_a_removal_that_fails_leaves_no_half_under_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removal_that_fails_leaves_nothing_under_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     create(tmp_path / "folder", fill)
 
-    def half(path: Path, *_: object, **__: object) -> None:
+    def remove_one_file(path: Path, *_: object, **__: object) -> None:
         (path / "b").unlink()
-        full()
+        raise_disk_full()
 
-    monkeypatch.setattr(shutil, "rmtree", half)
+    monkeypatch.setattr(shutil, "rmtree", remove_one_file)
     with pytest.raises(WriteError):
         atomic_io.remove(tmp_path / "folder")
     assert names_in(tmp_path) == [f"{TEMPORARY}folder"]
@@ -240,7 +242,7 @@ def test_a_removal_that_fails_leaves_no_half_under_the_name(tmp_path: Path, monk
     assert names_in(tmp_path) == []
 
 
-def test_sweep_leaves_what_is_complete(tmp_path: Path) -> None:
+def test_remove_leftovers_keeps_complete_files_and_folders(tmp_path: Path) -> None:
     create(tmp_path / "folder", fill)
     atomic_io.write(tmp_path / "file", NEW)
     (tmp_path / f"{TEMPORARY}file").write_bytes(OLD)
@@ -250,7 +252,7 @@ def test_sweep_leaves_what_is_complete(tmp_path: Path) -> None:
     assert is_complete(tmp_path / "folder")
 
 
-def test_missing_folders_are_made(tmp_path: Path) -> None:
+def test_missing_folders_are_created(tmp_path: Path) -> None:
     atomic_io.make_folder(tmp_path / "a" / "b")
     atomic_io.make_folder(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
@@ -261,7 +263,7 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [atomic_io.append, atomic_io.write, lambda path, _: atomic_io.truncate(path, 0)])
 def test_no_write_follows_a_link(write: Callable[[Path, str], object], tmp_path: Path) -> None:
-    """A stranger's folder may have a link as its log, or under a temporary name."""
+    """A folder from elsewhere may have a link as its log, or under a temporary name."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / "run").mkdir()
@@ -334,16 +336,16 @@ def create_at_once(path: Path) -> None:
 
 
 def test_a_second_writer_leaves_the_first_one_alone(tmp_path: Path) -> None:
-    """The lock of the first decides, whatever its age, also within one process."""
+    """A locked folder is left alone, whatever its age, also within one process."""
     path = tmp_path / "folder"
 
-    def slow(temporary: Path) -> None:
+    def fill_slowly(temporary: Path) -> None:
         (temporary / "0").write_text("first")
         os.utime(temporary.parent, (0, 0))
         create_at_once(path)
         assert names_in(temporary) == ["0"]
 
-    create(path, slow)
+    create(path, fill_slowly)
     assert has_one_author(path)
     assert (path / "0").read_text() == "later"
     assert names_in(tmp_path) == ["folder"]
@@ -392,10 +394,10 @@ def test_without_a_lock_only_old_leftovers_are_removed(
 def test_without_locks_on_the_disk_only_old_leftovers_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, stays: bool
 ) -> None:
-    def none(number: int, how: int) -> None:
+    def fail_to_lock(number: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "flock", none)
+    monkeypatch.setattr(fcntl, "flock", fail_to_lock)
     leftover = leave(tmp_path / "folder", LOCK, age=age)
     create_at_once(tmp_path / "folder")
     assert has_one_author(tmp_path / "folder")
@@ -403,18 +405,20 @@ def test_without_locks_on_the_disk_only_old_leftovers_are_removed(
 
 
 @pytest.mark.parametrize("moment", range(FILES))
-def test_a_writer_that_was_taken_for_dead_commits_no_half(
+def test_a_writer_whose_files_were_removed_does_not_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
-    """Locks that other machines do not see: the second writer begins to remove what the first wrote."""
+    """Other machines may not see a lock: the second writer starts to remove the files of the first."""
     path = tmp_path / "folder"
-    monkeypatch.setattr(fcntl, "flock", lambda number, how: None)
+    monkeypatch.setattr(fcntl, "flock", lambda number, operation: None)
 
-    def slow(temporary: Path) -> None:
+    def fill_slowly(temporary: Path) -> None:
         for number in range(FILES):
             if number == moment:
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(shutil, "rmtree", lambda path, ignore_errors=False: None)  # it has just begun
+                    patch.setattr(
+                        shutil, "rmtree", lambda path, ignore_errors=False: None
+                    )  # the removal has just begun
                     with pytest.raises(KeyError):
                         create(path, fail)
             (temporary / str(number)).write_text("first")
@@ -423,11 +427,11 @@ def test_a_writer_that_was_taken_for_dead_commits_no_half(
         raise KeyError("it creates nothing itself")
 
     with pytest.raises(WriteError, match="could not be written"):
-        create(path, slow)
+        create(path, fill_slowly)
     assert not path.exists()
 
 
-def test_the_lock_lies_outside_the_folder(tmp_path: Path) -> None:
+def test_the_lock_is_outside_the_folder(tmp_path: Path) -> None:
     def fill(temporary: Path) -> None:
         assert names_in(temporary) == []
         (temporary / "0").touch()

@@ -1,4 +1,4 @@
-"""A code file is run once; one that can't be used is a sentence with its line, and leaves nothing behind."""
+"""A code file is run once; one that can't be used gives an error with its line and registers nothing."""
 
 import os
 import re
@@ -38,8 +38,8 @@ def write(name: str, text: str) -> Path:
     return path
 
 
-def refused(file: str | Path) -> str:
-    """The sentence; what the file registered and imported is gone."""
+def load_error(file: str | Path) -> str:
+    """The message of the error; the parts and modules of the file are removed."""
     parts, modules, path = user_defined_parts(), dict(sys.modules), list(sys.path)
     with pytest.raises(UserError) as caught:
         load_code(file)
@@ -60,7 +60,7 @@ def folders(module: str) -> list[Path]:
 # Loaded --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_registers_its_parts_under_the_module_of_its_name(folder: Path) -> None:
+def test_parts_of_a_file_are_registered_under_its_module_name(folder: Path) -> None:
     load_code(write("my_parts.py", MINE))
     origin = ACTIVATIONS.origin("mine")
     assert origin is not None
@@ -78,7 +78,7 @@ def test_the_same_file_is_run_once(folder: Path) -> None:
     assert "mine" in ACTIVATIONS
 
 
-def test_a_file_imports_its_neighbors_and_one_of_them_may_be_named_too() -> None:
+def test_a_file_may_import_a_neighbor_that_is_loaded_too() -> None:
     write("cells.py", MINE)
     write("tools/__init__.py", "NAME = 'other'")
     load_code(write("my_parts.py", f"import cells, tools\n{REGISTERS.format(name='other')}"))
@@ -95,7 +95,7 @@ def test_a_file_that_registers_the_parts_of_a_neighbor_is_run_once() -> None:
     assert ACTIVATIONS.origin("mine").file == "cells.py"  # type: ignore[union-attr]
 
 
-def test_any_name_of_a_file_will_do() -> None:
+def test_a_file_may_have_any_name() -> None:
     load_code(write("my-parts.v2", MINE))
     load_code(write("Übung 1.py", REGISTERS.format(name="other")))
     assert ACTIVATIONS.origin("mine").file == "my-parts.v2"  # type: ignore[union-attr]
@@ -111,34 +111,34 @@ def test_a_file_may_begin_with_a_byte_order_mark() -> None:
 # Refused -------------------------------------------------------------------------------------------------------------
 
 
-def test_no_such_file() -> None:
-    assert refused("nope.py") == "nope.py: there is no such file. Check the name: --code takes a Python file."
+def test_a_missing_file_is_refused() -> None:
+    assert load_error("nope.py") == "nope.py: there is no such file. Check the name: --code takes a Python file."
     write("file", "")
-    assert refused("file/nope.py").startswith("file/nope.py: there is no such file.")
+    assert load_error("file/nope.py").startswith("file/nope.py: there is no such file.")
 
 
-def test_no_plain_file(folder: Path) -> None:
-    assert refused(folder) == f"{folder}: is a folder. Name a Python file."
+def test_a_folder_or_a_pipe_is_refused(folder: Path) -> None:
+    assert load_error(folder) == f"{folder}: is a folder. Name a Python file."
     os.mkfifo("pipe.py")
-    assert refused("pipe.py") == "pipe.py: is not a plain file. Name a Python file."
+    assert load_error("pipe.py") == "pipe.py: is not a plain file. Name a Python file."
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
-def test_no_permission() -> None:
+def test_a_file_without_permission_is_refused() -> None:
     write("my_parts.py", MINE).chmod(0)
-    assert refused("my_parts.py") == "my_parts.py: can't be read (permission denied). Allow it."
+    assert load_error("my_parts.py") == "my_parts.py: can't be read (permission denied). Allow it."
 
 
-def test_too_large() -> None:
+def test_a_file_that_is_too_large_is_refused() -> None:
     with Path("data.csv").open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     sentence = "data.csv: more than 16,777,216 bytes, too large for Python code. Name a Python file."
-    assert refused("data.csv") == sentence
+    assert load_error("data.csv") == sentence
 
 
-def test_not_utf8() -> None:
+def test_a_file_that_is_not_utf8_is_refused() -> None:
     Path("my_parts.py").write_bytes(b"a = 1\nb = '\xff'\n")
-    assert refused("my_parts.py") == "my_parts.py:2: not UTF-8. Save it as UTF-8, or name a Python file."
+    assert load_error("my_parts.py") == "my_parts.py:2: not UTF-8. Save it as UTF-8, or name a Python file."
 
 
 @pytest.mark.parametrize(
@@ -150,46 +150,49 @@ def test_not_utf8() -> None:
         ("return 1\n", ":1", "'return' outside function"),
     ],
 )
-def test_does_not_parse(text: str, where: str, why: str) -> None:
+def test_a_syntax_error_is_refused(text: str, where: str, why: str) -> None:
     write("my_parts.py", text)
-    assert refused("my_parts.py") == f"my_parts.py{where}: does not parse as Python ({why}). Correct it."
+    assert load_error("my_parts.py") == f"my_parts.py{where}: does not parse as Python ({why}). Correct it."
 
 
-def test_a_null_byte_does_not_parse() -> None:
+def test_a_null_byte_is_refused() -> None:
     write("my_parts.py", "a = 1\0")
-    assert re.match(r"my_parts\.py(:\d+)?: does not parse as Python \(.*null bytes\)\.", refused("my_parts.py"))
+    assert re.match(r"my_parts\.py(:\d+)?: does not parse as Python \(.*null bytes\)\.", load_error("my_parts.py"))
 
 
-def raises(line: int, what: str, why: str = "") -> str:
+def error_of_import(line: int, exception: str, why: str = "") -> str:
     reason = f": {why}" if why else ""
     advice = "Correct it (SEQLOOM_DEBUG=1 shows the traceback)"
     stop = "" if why.endswith("…") else "."
-    return f"my_parts.py:{line}: importing it raised {what}{reason}{stop} {advice}."
+    return f"my_parts.py:{line}: importing it raised {exception}{reason}{stop} {advice}."
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("1 / 0", raises(6, "ZeroDivisionError", "division by zero")),
-        ("import not_there_at_all", raises(6, "ModuleNotFoundError", "No module named 'not_there_at_all'")),
-        ("def f():\n    raise ValueError('two\\n  lines.')\n\nf()", raises(7, "ValueError", "two lines")),
-        ("raise ValueError", raises(6, "ValueError")),
-        ("raise ValueError('\\x1b[31mred')", raises(6, "ValueError", "\\x1b[31mred")),
-        ("raise ValueError('x' * 1000)", raises(6, "ValueError", f"{'x' * MAX_EXCEPTION}…")),
-        ("import sys\nsys.exit(0)", raises(7, "SystemExit", "0")),
-        ("raise BaseException('no')", raises(6, "BaseException", "no")),
-        ("class E(Exception):\n    def __str__(self): raise self\nraise E", raises(8, "E")),
-        ("import broken", raises(6, "SyntaxError", "invalid syntax (broken.py, line 1)")),
-        ("import json\njson.loads('')", raises(7, "JSONDecodeError", "Expecting value: line 1 column 1 (char 0)")),
+        ("1 / 0", error_of_import(6, "ZeroDivisionError", "division by zero")),
+        ("import not_there_at_all", error_of_import(6, "ModuleNotFoundError", "No module named 'not_there_at_all'")),
+        ("def f():\n    raise ValueError('two\\n  lines.')\n\nf()", error_of_import(7, "ValueError", "two lines")),
+        ("raise ValueError", error_of_import(6, "ValueError")),
+        ("raise ValueError('\\x1b[31mred')", error_of_import(6, "ValueError", "\\x1b[31mred")),
+        ("raise ValueError('x' * 1000)", error_of_import(6, "ValueError", f"{'x' * MAX_EXCEPTION}…")),
+        ("import sys\nsys.exit(0)", error_of_import(7, "SystemExit", "0")),
+        ("raise BaseException('no')", error_of_import(6, "BaseException", "no")),
+        ("class E(Exception):\n    def __str__(self): raise self\nraise E", error_of_import(8, "E")),
+        ("import broken", error_of_import(6, "SyntaxError", "invalid syntax (broken.py, line 1)")),
+        (
+            "import json\njson.loads('')",
+            error_of_import(7, "JSONDecodeError", "Expecting value: line 1 column 1 (char 0)"),
+        ),
     ],
 )
-def test_raises_after_it_has_registered_a_part(text: str, sentence: str) -> None:
+def test_an_exception_unregisters_the_parts_of_the_file(text: str, sentence: str) -> None:
     write("broken.py", "def (")
     write("my_parts.py", MINE + text)
-    assert refused("my_parts.py") == sentence
+    assert load_error("my_parts.py") == sentence
 
 
-def test_what_it_raises_is_the_cause() -> None:
+def test_the_exception_of_the_file_is_the_cause_of_the_error() -> None:
     write("my_parts.py", "1 / 0")
     with pytest.raises(UserError) as caught:
         load_code("my_parts.py")
@@ -197,7 +200,7 @@ def test_what_it_raises_is_the_cause() -> None:
     assert caught.value.problem.code == "code-raises"
 
 
-def test_an_interrupt_is_one() -> None:
+def test_an_interrupt_is_not_an_error() -> None:
     write("my_parts.py", f"{MINE}raise KeyboardInterrupt")
     parts = user_defined_parts()
     with pytest.raises(KeyboardInterrupt):
@@ -209,18 +212,18 @@ def test_an_interrupt_is_one() -> None:
 def test_a_file_that_failed_can_be_corrected_with_its_neighbors() -> None:
     write("cells.py", MINE)
     write("my_parts.py", "import cells\n1 / 0")
-    assert refused("my_parts.py").startswith("my_parts.py:2: importing it raised ZeroDivisionError")
+    assert load_error("my_parts.py").startswith("my_parts.py:2: importing it raised ZeroDivisionError")
     write("my_parts.py", "import cells")
     load_code("my_parts.py")
     assert "mine" in ACTIVATIONS
 
 
-def test_registers_nothing() -> None:
+def test_a_file_that_registers_nothing_is_refused() -> None:
     advice = "Call one of `seqloom.register` in it, such as @seqloom.register.cell('mine')"
-    assert refused(write("my_parts.py", "a = 1")) == f"my_parts.py: registers nothing. {advice}."
+    assert load_error(write("my_parts.py", "a = 1")) == f"my_parts.py: registers nothing. {advice}."
 
 
-def test_registers_a_taken_name() -> None:
+def test_a_taken_name_is_refused() -> None:
     text = REGISTERS + 'from seqloom.core.names import SCORES\nSCORES.add("dot", Origin.of(Mine))'
     write("my_parts.py", text.format(name="mine"))
     parts = user_defined_parts()
@@ -233,41 +236,41 @@ def test_registers_a_taken_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["run/my_parts.py", "run/code/my_parts.py", "run/../run/my_parts.py"])
-def test_lies_in_a_run(folder: Path, name: str) -> None:
+def test_a_file_in_a_run_is_refused(folder: Path, name: str) -> None:
     write("run/manifest.json", "{}")
     write(name, MINE)
     advice = "Read it, and copy it elsewhere"
-    what = f"is in a run's folder ({folder / 'run'}), and code is never loaded from a run"
-    assert refused(name) == f"{name}: {what}. {advice}."
+    message = f"is in a run's folder ({folder / 'run'}), and code is never loaded from a run"
+    assert load_error(name) == f"{name}: {message}. {advice}."
 
 
-def test_a_link_into_a_run_or_out_of_it_lies_there_too() -> None:
+def test_a_link_into_a_run_or_out_of_it_is_refused() -> None:
     write("run/manifest.json", "{}")
     write("run/my_parts.py", MINE)
     Path("link.py").symlink_to("run/my_parts.py")
-    assert "code is never loaded from a run" in refused("link.py")
+    assert "code is never loaded from a run" in load_error("link.py")
     write("outside.py", MINE)
     Path("run/inside.py").symlink_to("../outside.py")
-    assert "code is never loaded from a run" in refused("run/inside.py")
+    assert "code is never loaded from a run" in load_error("run/inside.py")
     load_code("run/../outside.py")
     assert "mine" in ACTIVATIONS
 
 
 @pytest.mark.parametrize("name", ["torch", "seqloom", "json", "wave", "sys", "__main__"])
-def test_has_the_name_of_another_module(name: str) -> None:
+def test_a_file_with_the_name_of_another_module_is_refused(name: str) -> None:
     write(f"{name}.py", MINE)
-    sentence = refused(f"{name}.py")
+    sentence = load_error(f"{name}.py")
     assert sentence.startswith(f"{name}.py: its name is that of another module, {name} (")
     assert sentence.endswith("). Rename the file.")
 
 
-def test_has_the_name_of_another_code_file() -> None:
+def test_a_file_with_the_name_of_another_code_file_is_refused() -> None:
     load_code(write("a/my_parts.py", MINE))
-    there = Path.cwd() / "a" / "my_parts.py"
-    sentence = f"b/my_parts.py: its name is that of another module, my_parts ({there}). Rename the file."
-    assert refused(write("b/my_parts.py", REGISTERS.format(name="other"))) == sentence
+    path = Path.cwd() / "a" / "my_parts.py"
+    sentence = f"b/my_parts.py: its name is that of another module, my_parts ({path}). Rename the file."
+    assert load_error(write("b/my_parts.py", REGISTERS.format(name="other"))) == sentence
 
 
-def test_has_a_name_that_no_line_can_hold() -> None:
+def test_a_file_name_with_invisible_characters_is_refused() -> None:
     write("my\nparts.py", MINE)
-    assert refused("my\nparts.py") == "my\\nparts.py: the name of this file has invisible characters. Rename it."
+    assert load_error("my\nparts.py") == "my\\nparts.py: the name of this file has invisible characters. Rename it."

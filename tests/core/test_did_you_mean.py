@@ -1,4 +1,4 @@
-"""A suggestion is a slip of the fingers away, or there is none."""
+"""A suggestion is a typing error away, or there is none."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(
-    ("wrong", "meant"),
+    ("wrong", "expected"),
     [
         ("bacth", "batch"),
         ("Batch", "batch"),
@@ -34,28 +34,28 @@ KNOWN = [
         ("label", "label_smoothing"),
     ],
 )
-def test_a_slip_is_mended(wrong: str, meant: str) -> None:
-    assert closest_name(wrong, KNOWN) == meant
+def test_a_typing_error_is_corrected(wrong: str, expected: str) -> None:
+    assert closest_name(wrong, KNOWN) == expected
 
 
 @pytest.mark.parametrize(
     "wrong", ["", "l", "l3", "lx", "zzz", "bath_size", "max_count_of", "head_hidden", "moment_of_truth", "smooth", "ba"]
 )
-def test_what_is_no_slip_is_not_guessed(wrong: str) -> None:
+def test_a_name_unlike_any_other_has_no_suggestion(wrong: str) -> None:
     assert closest_name(wrong, KNOWN) is None
 
 
-def test_the_beginning_of_two_words_is_neither() -> None:
+def test_a_prefix_of_two_names_has_no_suggestion() -> None:
     assert closest_name("train", ["train_step", "train_rate"]) is None
 
 
-def test_the_nearer_one_is_meant() -> None:
+def test_the_nearest_name_is_suggested() -> None:
     assert closest_name("gelu_tan", ["gelu", "gelu-tanh"]) == "gelu-tanh"
     assert closest_name("lstmm", ["lstm", "lstmns"]) == "lstm"
 
 
 @given(words, words, words)
-def test_slips_are_a_distance(a: str, b: str, c: str) -> None:
+def test_the_edit_distance_is_a_metric(a: str, b: str, c: str) -> None:
     assert (edit_distance(a, b) == 0) == (a == b)
     assert edit_distance(a, b) == edit_distance(b, a)
     assert abs(len(a) - len(b)) <= edit_distance(a, b) <= max(len(a), len(b))
@@ -63,7 +63,7 @@ def test_slips_are_a_distance(a: str, b: str, c: str) -> None:
 
 
 @given(words, st.integers(0, 7), st.sampled_from("abcd"))
-def test_one_slip_is_one(word: str, at: int, letter: str) -> None:
+def test_one_insertion_deletion_or_swap_has_distance_one(word: str, at: int, letter: str) -> None:
     assert edit_distance(word, word[:at] + letter + word[at:]) == 1
     assert edit_distance(word, word[:at] + word[at + 1 :]) == (at < len(word))
     swapped = word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :]

@@ -1,4 +1,4 @@
-"""The config takes the names that the code knows, in the same order; knowing them needs no torch."""
+"""The config accepts the names of the registries, in the same order; listing them needs no torch."""
 
 import importlib
 import pkgutil
@@ -23,7 +23,7 @@ from seqloom.tasks.registry import TASKS
 
 PACKAGES = (seqloom.kernels, seqloom.nn, seqloom.data, seqloom.decoding, seqloom.tasks, seqloom.training)
 
-# The config key of each registry, and the words that the key takes before its names.
+# The config key of each registry, and the values that the key accepts before its names.
 KEYS = {
     "ACTIVATIONS": ("model.activation", ()),
     "CONNECTIONS": ("model.connection", ()),
@@ -41,7 +41,7 @@ KEYS = {
     "SCHEDULES": ("train.schedule", ()),
     "METRICS": ("train.metrics", ()),
 }
-# Registries whose names no config takes, or that the config takes from the registry itself.
+# Registries whose names no config key accepts, or whose names the config reads from the registry itself.
 OTHERS = {"TASKS", "ARCHITECTURES", "CELLS", "FORMATS", "BACKENDS"}
 
 
@@ -62,9 +62,9 @@ def test_every_registry_has_a_config_key() -> None:
     assert set(registries) == KEYS.keys() | OTHERS
 
 
-def test_a_config_key_takes_the_names_of_its_registry() -> None:
-    for name, (key, first) in KEYS.items():
-        assert all_keys()[key].choices == (*first, *registries[name])
+def test_a_config_key_accepts_the_names_of_its_registry() -> None:
+    for name, (key, other_values) in KEYS.items():
+        assert all_keys()[key].choices == (*other_values, *registries[name])
     assert all_keys()["model.recurrent_init"].choices == tuple(registries["SCHEMES"])
     assert all_keys()["model.attention"].choices == ("none", *registries["SCORES"])
 

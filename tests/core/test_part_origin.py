@@ -33,37 +33,37 @@ def write(name: str, text: str) -> Path:
     return Path(name)
 
 
-def registered() -> Origin:
+def registered_origin() -> Origin:
     origin = SCHEDULES.origin("mine")
     assert origin is not None
     return origin
 
 
-def test_a_part_is_of_the_file_that_defines_and_registers_it(folder: Path) -> None:
+def test_the_origin_of_a_part_is_its_file(folder: Path) -> None:
     path = write("own_parts.py", REGISTERS.format(before=SCHEDULE, part="mine"))
     load_code(path)
-    origin = registered()
+    origin = registered_origin()
     assert (origin.module, origin.file, origin.name) == ("own_parts", "own_parts.py", "mine")
     assert origin.sha256 == sha256(path.read_bytes()).hexdigest()
     assert (origin.location, origin.path) == ("own_parts.py:2", str(folder / "own_parts.py"))
 
 
-def test_it_is_the_same_part_from_the_command_line_and_from_python() -> None:
+def test_the_origin_is_the_same_from_the_command_line_and_from_python() -> None:
     write("rates.py", SCHEDULE)
     load_code(write("own_parts.py", REGISTERS.format(before="from rates import mine", part="mine")))
-    origin = registered()
-    assert (origin.file, origin.location) == ("own_parts.py", "rates.py:1")  # --code takes the first
+    origin = registered_origin()
+    assert (origin.file, origin.location) == ("own_parts.py", "rates.py:1")  # --code needs the file that registers it
     SCHEDULES.remove("mine")
     del sys.modules["own_parts"]
     import_module("own_parts")
-    assert registered() == origin
+    assert registered_origin() == origin
     exec("import seqloom, rates\nseqloom.register.schedule('other', rates.mine)", {"__name__": "__main__"})
     other = SCHEDULES.origin("other")
     assert other is not None
     assert (other.module, other.file, other.sha256) == ("__main__", "rates.py", origin.sha256)
 
 
-def test_the_hash_is_of_the_neighbors_too(folder: Path) -> None:
+def test_the_hash_covers_imported_neighbors(folder: Path) -> None:
     write("lib/__init__.py", "")
     write("lib/low.py", "import os\nfrom .lower import ONE\n")
     write("lib/lower.py", "ONE = 1\n")
@@ -78,7 +78,7 @@ def test_the_hash_is_of_the_neighbors_too(folder: Path) -> None:
     assert code_hash(folder / "own_parts.py") in hashes
     write("helper.py", "def (")
     assert code_hash(folder / "own_parts.py") not in hashes
-    write("helper.py", "import own_parts")  # a circle
+    write("helper.py", "import own_parts")  # a circular import
     assert code_hash(folder / "own_parts.py") not in hashes
 
 
@@ -95,15 +95,15 @@ def test_a_package_may_import_itself_by_its_name() -> None:
         assert code_hash(Path(path), module=module) != before
 
 
-def test_the_hash_is_of_what_ran() -> None:
+def test_the_hash_is_of_the_text_that_ran() -> None:
     text = REGISTERS.format(before=f"{SCHEDULE}from pathlib import Path\nPath(__file__).write_text('1')", part="mine")
     path = write("own_parts.py", text)
     load_code(path)
     assert path.read_text() == "1"
-    assert registered().sha256 == sha256(text.encode()).hexdigest()
+    assert registered_origin().sha256 == sha256(text.encode()).hexdigest()
 
 
-def test_what_a_library_defines_is_of_the_file_that_registers_it() -> None:
+def test_the_origin_of_a_part_of_a_library_is_the_file_that_registers_it() -> None:
     text = "import seqloom, torch\nseqloom.register.optimizer('adamax', torch.optim.Adamax)\n"
     path = write("own_parts.py", text)
     load_code(path)
@@ -113,24 +113,24 @@ def test_what_a_library_defines_is_of_the_file_that_registers_it() -> None:
     assert origin.location == "own_parts.py:2"
 
 
-def test_a_partial_function_is_of_the_file_that_registers_it() -> None:
+def test_the_origin_of_a_partial_function_is_the_file_that_registers_it() -> None:
     write("rates.py", "def mine(factor, at, train):\n    return factor\n")
     before = "from functools import partial\nfrom rates import mine"
     path = write("own_parts.py", REGISTERS.format(before=before, part="partial(mine, 0.5)"))
     load_code(path)
-    assert registered().sha256 == code_hash(path.absolute())
+    assert registered_origin().sha256 == code_hash(path.absolute())
 
 
-def test_a_definition_without_a_file_is_of_its_module() -> None:
+def test_the_origin_of_a_definition_without_a_file_is_its_module() -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     exec(REGISTERS.format(before=SCHEDULE, part="mine"), namespace)
-    assert (registered().module, registered().file, registered().path) == ("__main__", "", "")
-    exec(REGISTERS.format(before=SCHEDULE, part="mine"), namespace)  # a notebook's cell, run again
+    assert (registered_origin().module, registered_origin().file, registered_origin().path) == ("__main__", "", "")
+    exec(REGISTERS.format(before=SCHEDULE, part="mine"), namespace)  # a cell of a notebook, run again
     with pytest.raises(PartError, match="the schedule 'mine' is taken"):
         exec(REGISTERS.format(before="def other(at, train):\n    return 1.0", part="other"), namespace)
 
 
-def test_what_a_factory_makes_is_not_the_same_part() -> None:
+def test_two_results_of_a_factory_are_different_parts() -> None:
     factory = "def factory(factor):\n    def mine(at, train):\n        return factor\n    return mine"
     load_code(write("own_parts.py", REGISTERS.format(before=factory, part="factory(1.0)")))
     text = "import seqloom, own_parts\nseqloom.register.schedule('mine', own_parts.factory(0.5))\n"
@@ -141,14 +141,14 @@ def test_what_a_factory_makes_is_not_the_same_part() -> None:
 def test_a_module_may_be_reloaded_with_another_definition() -> None:
     write("own_parts.py", REGISTERS.format(before=SCHEDULE, part="mine"))
     module = import_module("own_parts")
-    before = registered().sha256
+    before = registered_origin().sha256
     write("own_parts.py", REGISTERS.format(before=SCHEDULE, part="mine") + "# changed\n")
     reload(module)
-    assert registered().sha256 != before
+    assert registered_origin().sha256 != before
 
 
 @pytest.mark.parametrize("part", [torch.nn.GELU(), 3, "text", torch.optim.Adamax, partial(print)])
-def test_what_has_no_line_of_its_own_is_at_the_line_that_gives_it(part: object) -> None:
+def test_an_object_without_a_line_is_located_at_the_call(part: object) -> None:
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     location = location_of(part)
     line = next(number for number, text in enumerate(lines, 1) if text.startswith("    location = "))

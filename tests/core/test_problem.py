@@ -1,4 +1,4 @@
-"""A problem as data, and its one sentence: names of keys as the reader calls them, nothing that acts on a terminal."""
+"""A problem as data and as a message: keys are named for the reader, control characters are escaped."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ from seqloom.core.problem import (
 )
 
 
-def shouted(dotted: str, value: str | None) -> str:
+def in_capitals(dotted: str, value: str | None) -> str:
     return f"<{dotted.upper()}>" if value is None else f"<{dotted.upper()}={value}>"
 
 
@@ -45,12 +45,12 @@ def shouted(dotted: str, value: str | None) -> str:
         (Problem("a", "it goes on …"), "it goes on …"),
     ],
 )
-def test_a_problem_is_one_sentence(problem: Problem, sentence: str) -> None:
+def test_a_problem_is_formatted_as_a_message(problem: Problem, sentence: str) -> None:
     assert format_problem(problem) == sentence
 
 
 @pytest.mark.parametrize(
-    ("key", "plain", "shown"),
+    ("key", "by_default", "formatted"),
     [
         (KeyName("train.lr"), "train.lr", "<TRAIN.LR>"),
         (KeyName("data.on_bad_line", "skip"), "data.on_bad_line skip", "<DATA.ON_BAD_LINE=skip>"),
@@ -59,16 +59,16 @@ def test_a_problem_is_one_sentence(problem: Problem, sentence: str) -> None:
         (KeyName("out", "another/folder"), "out='another/folder'", "<OUT=another/folder>"),
     ],
 )
-def test_a_key_is_named_by_who_shows_it(key: KeyName, plain: str, shown: str) -> None:
+def test_a_key_is_named_by_the_formatter(key: KeyName, by_default: str, formatted: str) -> None:
     problem = Problem("a", f"{key} is wrong", f"Leave out {key}", f"{key}.csv")
-    assert format_problem(problem) == f"{plain}.csv: {plain} is wrong. Leave out {plain}."
-    assert format_problem(problem, shouted) == f"{shown}.csv: {shown} is wrong. Leave out {shown}."
+    assert format_problem(problem) == f"{by_default}.csv: {by_default} is wrong. Leave out {by_default}."
+    assert format_problem(problem, in_capitals) == f"{formatted}.csv: {formatted} is wrong. Leave out {formatted}."
 
 
-def test_an_error_is_shown_as_its_reader_calls_keys() -> None:
+def test_an_error_names_keys_by_its_formatter() -> None:
     error = ConfigError.of(conflict("train.lr", f"{KeyName('train.lr')} is wrong"))
     assert (str(error), error.problem.key, error.format_key) == ("train.lr is wrong.", "train.lr", None)
-    error.format_key = shouted
+    error.format_key = in_capitals
     assert str(error) == "<TRAIN.LR> is wrong."
 
 
@@ -95,28 +95,28 @@ def test_an_error_is_made_of_a_problem(kind: type[ConfigError]) -> None:
         "\u2028",
     ],
 )
-def test_nothing_from_outside_acts_on_a_terminal(hostile: str) -> None:
+def test_control_characters_are_escaped(hostile: str) -> None:
     sentence = str(DataError(f"{hostile}.csv:3", f"label {hostile}", f"Remove {hostile}", code="a"))
     assert sentence.isprintable()
     assert sentence.count("\\") == 3
-    assert format_keys(hostile) == hostile  # for a program
+    assert format_keys(hostile) == hostile  # programs read it unescaped
 
 
 @given(st.text())
-def test_every_text_can_be_shown(text: str) -> None:
-    shown = render(text)
-    assert not any(character in shown for character in "\n\r\x1b\u202e")
-    assert shown.encode().decode() == shown
+def test_every_text_can_be_rendered(text: str) -> None:
+    rendered = render(text)
+    assert not any(character in rendered for character in "\n\r\x1b\u202e")
+    assert rendered.encode().decode() == rendered
     if text.isprintable() and text.isascii():
-        assert shown == text
+        assert rendered == text
 
 
-def test_text_from_outside_is_no_key() -> None:
-    """The marks around a key's name are characters that no text may have; alone they are shown as what they are."""
+def test_a_text_is_never_taken_for_a_key() -> None:
+    """The marks around a key's name are noncharacters, which are escaped where they come from a text."""
     assert render("\ufdd0x") == "\\ufdd0x"
 
 
-def test_ended_and_named() -> None:
+def test_a_sentence_gets_a_full_stop_and_a_key_its_value() -> None:
     assert [end_sentence(text) for text in ("", "a", "a.", "a?", "a? (b)", "a (b)")] == [
         "",
         "a.",
@@ -134,7 +134,7 @@ def test_an_argument_error_has_the_actual_and_the_expected_value() -> None:
     assert error.argument == "x"
 
 
-def test_a_question_ends_with_its_own_mark() -> None:
+def test_a_question_gets_no_full_stop() -> None:
     error = ArgumentError("Recurrent", "state", "no tensors", "['hidden']: is it the state of another layer?")
     assert str(error).endswith("is it the state of another layer?")
 
@@ -153,6 +153,6 @@ def test_an_unknown_name_is_shown_without_quotes() -> None:
         (UnavailableBackend, RuntimeError),
     ],
 )
-def test_an_error_is_also_one_of_pythons(error: type[Exception], builtin: type[Exception]) -> None:
+def test_an_error_is_also_a_builtin_error(error: type[Exception], builtin: type[Exception]) -> None:
     assert issubclass(error, SeqloomError)
     assert issubclass(error, builtin)

@@ -1,4 +1,4 @@
-"""Every kind of problem has a code of its own, and nothing takes a sentence apart: read from the source."""
+"""Every kind of problem has a code of its own, and no code parses a message; both are read from the source."""
 
 import ast
 from collections import defaultdict
@@ -13,20 +13,20 @@ SOURCE = Path(seqloom.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 CODE = "[a-z][a-z-]*"
 
-# Codes that several lines raise, since to who groups problems they are one.
+# Codes that several lines raise, since they are one kind of problem.
 SHARED = {
-    "option-without-use": "of the command line, and of Python",
+    "option-without-use": "on the command line, and in Python",
     "part-misfit": "a part that does not fit, and a module that has none",
-    "invalid-value": "a value of a wrong type, and none",
-    "key-without-use": "a key that changes nothing, whatever decides that",
-    "unknown-language": "one language, and one of several",
+    "invalid-value": "a value of a wrong type, and a missing value",
+    "key-without-use": "a key that changes nothing, for any reason",
+    "unknown-language": "a single language, and one in a list",
     "unknown-name": "a name that no registry has",
-    "unknown-prompt": "a prompt that the run can't write, in part or at all",
-    "decode-limit": "a text that would be longer than the model can write",
-    "rotary": "what rotary positions do not go with",
+    "unknown-prompt": "a prompt that the run can't encode, wholly or in part",
+    "decode-limit": "a text that would be longer than the model can generate",
+    "rotary": "options that do not go with rotary positions",
     "tag-column": "a column that holds no tags, in both forms of CoNLL",
-    "no-such-file": "a file that is named, and one that is opened",
-    "known-binary": "a file whose first bytes say what it is; the archive's are not the first",
+    "no-such-file": "a file that is checked, and one that is opened",
+    "known-binary": "a file that is known by its first bytes, and an archive, which is not",
     "empty-{}": "a value that is missing, in tables, parallel text and CoNLL",
 }
 
@@ -41,7 +41,7 @@ def name_of(call: ast.Call) -> str:
 
 
 def codes_of(value: ast.expr) -> Iterator[str]:
-    """The codes that an expression may be; of an f-string its form, and none of what another problem has."""
+    """The codes that an expression may have; an f-string gives its pattern; a code of another problem gives none."""
     match value:
         case ast.Constant(value=str(code)):
             yield code
@@ -54,66 +54,66 @@ def codes_of(value: ast.expr) -> Iterator[str]:
             pass
 
 
-def sites() -> dict[str, list[str]]:
-    """Where each code is given."""
-    sites_found: dict[str, list[str]] = defaultdict(list)
+def locations_of_codes() -> dict[str, list[str]]:
+    """The locations that give each code."""
+    locations: dict[str, list[str]] = defaultdict(list)
     for path, tree in trees():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            codes = [word.value for word in call.keywords if word.arg == "code"]
+            codes = [argument.value for argument in call.keywords if argument.arg == "code"]
             codes += call.args[:1] if name_of(call) == "Problem" else []
             for code in (code for value in codes for code in codes_of(value)):
-                sites_found[code].append(f"{path}:{call.lineno}")
-    return sites_found
+                locations[code].append(f"{path}:{call.lineno}")
+    return locations
 
 
 def test_each_kind_of_problem_has_a_code_of_its_own() -> None:
-    sites_found = sites()
-    assert len(sites_found) > 100
-    assert {code: where for code, where in sites_found.items() if len(where) > 1 and code not in SHARED} == {}
-    assert [code for code in SHARED if len(sites_found[code]) < 2] == []
+    locations = locations_of_codes()
+    assert len(locations) > 100
+    assert {code: lines for code, lines in locations.items() if len(lines) > 1 and code not in SHARED} == {}
+    assert [code for code in SHARED if len(locations[code]) < 2] == []
 
 
 def test_each_error_of_data_has_a_code() -> None:
     for path, tree in trees():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if name_of(call) in ("DataError", "TextError"):
-                assert "code" in {word.arg for word in call.keywords}, f"{path}:{call.lineno}"
+                assert "code" in {argument.arg for argument in call.keywords}, f"{path}:{call.lineno}"
 
 
-# What would take a sentence apart, and what holds one.
-TAKING_APART = {"startswith", "endswith", "partition", "rpartition", "split", "removeprefix", "removesuffix", "find"}
+# Methods and functions that would parse a message.
+PARSING = {"startswith", "endswith", "partition", "rpartition", "split", "removeprefix", "removesuffix", "find"}
 PATTERNS = {"search", "match", "fullmatch", "sub", "findall", "finditer"}
-# The message of TOML's parser, which has the line nowhere else; what another library raised, in one line.
+# The message of TOML's parser, the only source of the line; and the exception of another library, in one line.
 OTHERS = {"core/config/toml.py", "core/wording.py"}
 
 
-def is_sentence(value: ast.expr) -> bool:
-    """str(error), or what a problem, an error or a finding says."""
+def is_message(value: ast.expr) -> bool:
+    """str(error), or the message of a problem, an error or a finding."""
     match value:
         case ast.Call(func=ast.Name(id="str"), args=[ast.Name(id=name)]):
             return name in ("wrong", "error", "problem", "exception", "damaged")
         case ast.Attribute(attr="message" | "advice" | "sentence"):
             return True
         case ast.Call(func=ast.Attribute(value=inside)):
-            return is_sentence(inside)
+            return is_message(inside)
         case _:
             return False
 
 
-def test_no_code_takes_a_sentence_apart() -> None:
-    sites_found = []
+def test_no_code_parses_a_message() -> None:
+    locations = []
     for path, tree in trees():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if path.as_posix() in OTHERS or not isinstance(call.func, ast.Attribute):
                 continue
-            read = call.func.attr in TAKING_APART and is_sentence(call.func.value)
-            if read or (call.func.attr in PATTERNS and any(map(is_sentence, call.args))):
-                sites_found.append(f"{path}:{call.lineno}")
-    assert sites_found == []
+            is_parsed = call.func.attr in PARSING and is_message(call.func.value)
+            if is_parsed or (call.func.attr in PATTERNS and any(map(is_message, call.args))):
+                locations.append(f"{path}:{call.lineno}")
+    assert locations == []
 
 
 @pytest.mark.parametrize(
-    ("source", "taken"),
+    ("source", "parsed"),
     [
         ("str(wrong).partition('. ')", True),
         ("error.problem.message.startswith('a')", True),
@@ -121,8 +121,8 @@ def test_no_code_takes_a_sentence_apart() -> None:
         ("path.name.startswith('a')", False),
     ],
 )
-def test_it_would_be_seen(source: str, taken: bool) -> None:
+def test_parsing_of_a_message_is_detected(source: str, parsed: bool) -> None:
     call = ast.parse(source, mode="eval").body
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Attribute)
-    assert (is_sentence(call.func.value) or any(map(is_sentence, call.args))) == taken
+    assert (is_message(call.func.value) or any(map(is_message, call.args))) == parsed

@@ -6,7 +6,7 @@ from seqloom.core.registry import Registry, unknown_name
 colors = Registry("color", {"red": 1, "green": 2, "dark-green": 3})
 
 
-def test_is_a_mapping_in_the_order_given() -> None:
+def test_a_registry_is_an_ordered_mapping() -> None:
     assert list(colors) == ["red", "green", "dark-green"]
     assert len(colors) == 3
     assert colors["green"] == 2
@@ -14,12 +14,12 @@ def test_is_a_mapping_in_the_order_given() -> None:
     assert colors.get("blue") is None
 
 
-def test_is_closed() -> None:
+def test_a_registry_is_read_only() -> None:
     with pytest.raises(TypeError):
         colors["blue"] = 4
 
 
-def test_keeps_no_hold_on_the_dictionary_it_came_from() -> None:
+def test_a_registry_copies_its_dictionary() -> None:
     items = {"a": 1}
     registry = Registry("thing", items)
     items["b"] = 2
@@ -36,12 +36,12 @@ def test_keeps_no_hold_on_the_dictionary_it_came_from() -> None:
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_an_unknown_name_is_a_sentence_with_the_nearest_right_one(name: object, sentence: str) -> None:
+def test_an_unknown_name_is_refused_with_a_suggestion(name: object, sentence: str) -> None:
     with pytest.raises(UnknownName) as caught:
         colors[name]
     assert str(caught.value) == sentence
 
 
-def test_the_sentence_can_be_had_for_any_list_of_names() -> None:
+def test_unknown_name_gives_a_message_for_any_list_of_names() -> None:
     message, advice = unknown_name("cell", "lsmt", ("gru", "lstm"))
     assert (message, advice) == ("unknown cell 'lsmt'", "Did you mean 'lstm'? Known: gru, lstm")

@@ -1,4 +1,4 @@
-"""A run's folder is checked before anything in it is believed; each thing wrong is one sentence."""
+"""A run's folder is checked before anything in it is used; each kind of damage is one message."""
 
 import json
 import os
@@ -46,13 +46,13 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def changed(run: Path, **keys: Any) -> None:
-    """Another manifest; a key that is ... is left out."""
+def change_manifest(run: Path, **keys: Any) -> None:
+    """Change the manifest; a key whose value is ... is removed."""
     manifest = json.loads((run / MANIFEST).read_text()) | keys
     (run / MANIFEST).write_text(json.dumps({key: item for key, item in manifest.items() if item is not ...}))
 
 
-def refused(run: Path) -> str:
+def verify_error(run: Path) -> str:
     with pytest.raises(RunError) as caught:
         verify(run)
     sentence = str(caught.value)
@@ -62,7 +62,7 @@ def refused(run: Path) -> str:
     return sentence
 
 
-def test_a_whole_run_is_what_it_says(run: Path) -> None:
+def test_a_complete_run_is_verified(run: Path) -> None:
     manifest = verify(run)
     assert (manifest.task, manifest.parameters, manifest.format) == ("tag", 7, FORMAT)
     assert manifest.model == "model-abc.safetensors"
@@ -72,22 +72,22 @@ def test_a_whole_run_is_what_it_says(run: Path) -> None:
 
 
 def test_a_run_without_weights_has_no_model(run: Path) -> None:
-    changed(run, files={})
+    change_manifest(run, files={})
     assert verify(run).model is None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_flipped_bit_is_found(run: Path, name: str) -> None:
+def test_a_flipped_bit_is_refused(run: Path, name: str) -> None:
     content = bytearray((run / name).read_bytes())
     content[0] ^= 1
     (run / name).write_bytes(content)
-    assert f"{name}: damaged, its SHA-256" in refused(run)
+    assert f"{name}: damaged, its SHA-256" in verify_error(run)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_is_found(run: Path, name: str) -> None:
+def test_a_missing_file_is_refused(run: Path, name: str) -> None:
     (run / name).unlink()
-    assert f"{name}: missing" in refused(run)
+    assert f"{name}: missing" in verify_error(run)
 
 
 @pytest.mark.parametrize("name", ["experiment.toml", "vocabulary"])
@@ -95,14 +95,14 @@ def test_a_link_out_of_the_folder_is_refused(run: Path, name: str) -> None:
     elsewhere = run.parent / "elsewhere"
     shutil.move(run / name, elsewhere)
     (run / name).symlink_to(elsewhere)
-    assert "a link out of the folder" in refused(run)
+    assert "a link out of the folder" in verify_error(run)
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "report.html", "checkpoints", "tensorboard"])
-def test_a_link_is_refused_wherever_a_run_writes(run: Path, name: str) -> None:
-    """To nowhere too: what is written there would come to be."""
+def test_a_link_in_place_of_a_file_that_a_run_writes_is_refused(run: Path, name: str) -> None:
+    """A link to no file is refused too: a write would create the file."""
     (run / name).symlink_to(run.parent / "elsewhere")
-    assert f"{name}: a link out of the folder" in refused(run)
+    assert f"{name}: a link out of the folder" in verify_error(run)
 
 
 def test_a_run_behind_a_link_is_a_run(run: Path, tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ OUTSIDE = ["../secret", "/etc/passwd", "a/../../b", "", ".", "..\\b", "vocabular
 @pytest.mark.parametrize("name", [*OUTSIDE, "a\0b", "a\nb", "x" * 300, "a/" * 3000 + "b"])
 def test_a_path_that_leaves_the_folder_is_not_followed(run: Path, name: str) -> None:
     (run.parent / "secret").write_bytes(b"")
-    changed(run, files={name: sha256(run.parent / "secret")})
-    assert "list of files is damaged" in refused(run)
+    change_manifest(run, files={name: sha256(run.parent / "secret")})
+    assert "list of files is damaged" in verify_error(run)
 
 
 @pytest.mark.parametrize("files", [None, [], "x", {"a": 1}, {"a": "0"}, {"a": "g" * 64}, {"a": "0" * 65}, ...])
 def test_a_damaged_list_of_files_is_refused(run: Path, files: object) -> None:
-    changed(run, files=files)
-    assert "list of files is damaged" in refused(run)
+    change_manifest(run, files=files)
+    assert "list of files is damaged" in verify_error(run)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_a_damaged_list_of_files_is_refused(run: Path, files: object) -> None:
         ("versions", [..., None, [], "1", {"torch": 2}, {"torch": "x" * 10_000}]),
     ],
 )
-def test_a_key_that_is_missing_or_can_not_be_is_refused(run: Path, key: str, items: list[object]) -> None:
+def test_a_missing_or_invalid_key_is_refused(run: Path, key: str, items: list[object]) -> None:
     for item in items:
-        changed(run, **{key: item})
-        assert f"its {key} is missing or damaged" in refused(run)
+        change_manifest(run, **{key: item})
+        assert f"its {key} is missing or damaged" in verify_error(run)
 
 
 OF_FILE = {"kind": "cell", "name": "mine", "file": "my_parts.py", "sha256": "0" * 64}
@@ -153,7 +153,7 @@ def test_parts_are_written_and_read(run: Path) -> None:
     assert verify(run).with_files({}, 0).parts == parts
 
 
-def test_a_run_without_parts_says_nothing_of_them(run: Path) -> None:
+def test_a_run_without_parts_has_no_list_of_parts(run: Path) -> None:
     assert "parts" not in json.loads((run / MANIFEST).read_text())
     assert verify(run).parts == ()
 
@@ -163,37 +163,37 @@ def test_a_run_without_parts_says_nothing_of_them(run: Path) -> None:
     [
         *(None, {}, "x", 5, True, [None], ["mine"], [[]], [{}], [OF_FILE, 1], [OF_FILE, OF_FILE]),
         [{**OF_MODULE, "name": f"n{number}"} for number in range(MAX_PARTS + 1)],
-        *([{key: OF_FILE[key] for key in OF_FILE if key != gone}] for gone in OF_FILE),
+        *([{key: OF_FILE[key] for key in OF_FILE if key != missing}] for missing in OF_FILE),
         *([OF_FILE | OF_MODULE], [OF_FILE | {"more": "x"}], [OF_MODULE | {"sha256": "0" * 64}]),
-        *([each | {key: item}] for each in (OF_FILE, OF_MODULE) for key in each for item in (None, 5, True, [], {})),
-        *([each | {key: item}] for each in (OF_FILE, OF_MODULE) for key in each for item in ("", "a\nb", "a\x1b[31mb")),
-        *([each | {key: item}] for each in (OF_FILE, OF_MODULE) for key in each for item in ("a\u202eb", "x" * 256)),
+        *([part | {key: item}] for part in (OF_FILE, OF_MODULE) for key in part for item in (None, 5, True, [], {})),
+        *([part | {key: item}] for part in (OF_FILE, OF_MODULE) for key in part for item in ("", "a\nb", "a\x1b[31mb")),
+        *([part | {key: item}] for part in (OF_FILE, OF_MODULE) for key in part for item in ("a\u202eb", "x" * 256)),
         *([OF_FILE | {"file": name}] for name in ("/etc/passwd", "../my_parts.py", "a/b.py", ".", "b.py/")),
         *([OF_FILE | {"sha256": code}] for code in ("0" * 63, "0" * 65, "G" * 64, "0" * 63 + " ")),
         *([OF_FILE | {"kind": kind}] for kind in ("Cell", "the cell", "cell:", "1")),
     ],
 )
 def test_a_damaged_list_of_parts_is_refused(run: Path, parts: object) -> None:
-    changed(run, parts=parts)
-    assert "list of parts is damaged" in refused(run)
+    change_manifest(run, parts=parts)
+    assert "list of parts is damaged" in verify_error(run)
 
 
-def test_a_key_that_this_version_does_not_know_is_passed_over(run: Path) -> None:
-    changed(run, mood="good")
+def test_an_unknown_key_is_ignored(run: Path) -> None:
+    change_manifest(run, mood="good")
     assert verify(run).task == "tag"
 
 
 def test_a_newer_format_asks_for_an_upgrade(run: Path) -> None:
-    changed(run, format=FORMAT + 1, versions={"seqloom": "9.9"})
-    sentence = refused(run)
+    change_manifest(run, format=FORMAT + 1, versions={"seqloom": "9.9"})
+    sentence = verify_error(run)
     assert "made by a newer seqloom (9.9, format 2" in sentence
     assert "Upgrade" in sentence
 
 
 @pytest.mark.parametrize("number", [..., None, 0, -1, "1", 1.5, True, 10**30])
-def test_no_format_is_no_run(run: Path, number: object) -> None:
-    changed(run, format=number)
-    assert "no format version" in refused(run)
+def test_a_manifest_without_a_valid_format_is_refused(run: Path, number: object) -> None:
+    change_manifest(run, format=number)
+    assert "no format version" in verify_error(run)
 
 
 @pytest.mark.parametrize(
@@ -202,19 +202,19 @@ def test_no_format_is_no_run(run: Path, number: object) -> None:
 )
 def test_a_manifest_that_is_not_json_is_damaged(run: Path, content: bytes) -> None:
     (run / MANIFEST).write_bytes(content)
-    assert "so it is damaged" in refused(run)
+    assert "so it is damaged" in verify_error(run)
 
 
 @pytest.mark.parametrize("content", [b"[]", b"1", b"null", b'"x"'])
 def test_a_manifest_that_is_no_object_is_damaged(run: Path, content: bytes) -> None:
     (run / MANIFEST).write_bytes(content)
-    assert "not a JSON object" in refused(run)
+    assert "not a JSON object" in verify_error(run)
 
 
-def test_a_manifest_too_large_to_be_one_is_not_read(run: Path) -> None:
+def test_a_manifest_that_is_too_large_is_not_read(run: Path) -> None:
     with (run / MANIFEST).open("ab") as file:
         file.truncate(MAX_BYTES + 1)
-    assert "too large" in refused(run)
+    assert "too large" in verify_error(run)
 
 
 def remove_manifest(run: Path) -> Path:
@@ -222,71 +222,71 @@ def remove_manifest(run: Path) -> Path:
     return run
 
 
-def a_folder_as_manifest(run: Path) -> Path:
+def replace_manifest_by_folder(run: Path) -> Path:
     (run / MANIFEST).unlink()
     (run / MANIFEST).mkdir()
     return run
 
 
 @pytest.mark.parametrize(
-    ("what", "words"),
+    ("damage", "message"),
     [
         (lambda run: run / "nowhere", "no such folder"),
         (lambda run: run / "experiment.toml", "not a run"),
         (remove_manifest, "not a run"),
-        (a_folder_as_manifest, "not a run"),
+        (replace_manifest_by_folder, "not a run"),
     ],
 )
-def test_what_is_no_run_is_said(run: Path, what: Callable[[Path], Path], words: str) -> None:
-    assert words in refused(what(run))
+def test_a_folder_that_is_no_run_is_refused(run: Path, damage: Callable[[Path], Path], message: str) -> None:
+    assert message in verify_error(damage(run))
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_reading_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="can't be read"):
         read_json(tmp_path / "none.json")
 
 
-def as_pipe(path: Path) -> None:
+def make_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-def as_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as manifest:
-        manifest.bind(os.path.relpath(path))  # a socket's path may be 108 bytes at most
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(path))  # the path of a socket has at most 108 bytes
 
 
-NO_FILES = pytest.mark.parametrize("make", [as_pipe, as_socket, Path.mkdir], ids=["pipe", "socket", "folder"])
+NOT_REGULAR = pytest.mark.parametrize("make", [make_pipe, make_socket, Path.mkdir], ids=["pipe", "socket", "folder"])
 
 
-@NO_FILES
+@NOT_REGULAR
 @pytest.mark.parametrize("name", [*FILES, "manifest.json", "local.json", "metrics.jsonl", "scores.json", "report.html"])
-def test_what_is_no_plain_file_is_not_waited_for(run: Path, name: str, make: Callable[[Path], None]) -> None:
+def test_a_pipe_or_a_socket_does_not_block(run: Path, name: str, make: Callable[[Path], None]) -> None:
     (run / name).unlink(missing_ok=True)
     make(run / name)
-    assert re.search("not a plain file|not a run|can't be read", refused(run))
+    assert re.search("not a plain file|not a run|can't be read", verify_error(run))
 
 
 @pytest.mark.parametrize("name", ["vocabulary", "checkpoints", "tensorboard"])
 def test_a_file_where_a_folder_should_be_is_refused(run: Path, name: str) -> None:
     shutil.rmtree(run / name, ignore_errors=True)
     (run / name).write_text("")
-    assert f"{name}: not a folder" in refused(run)
+    assert f"{name}: not a folder" in verify_error(run)
 
 
-@NO_FILES
-def test_reading_what_is_no_plain_file_is_a_sentence(tmp_path: Path, make: Callable[[Path], None]) -> None:
+@NOT_REGULAR
+def test_reading_a_pipe_or_a_socket_is_an_error(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "odd.json")
     for read in (read_json, read_text):
         with pytest.raises(RunError, match=r"not a plain file|can't be read"):
             read(tmp_path / "odd.json")
 
 
-def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
+def test_a_device_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not a plain file"):
         read_text(Path("/dev/zero"))
 
 
-def test_a_manifest_is_replaced_whole(run: Path) -> None:
+def test_a_manifest_can_be_replaced(run: Path) -> None:
     manifest = read_manifest(run)
     write_manifest(run, manifest.with_files(manifest.files, parameters=8))
     assert verify(run).parameters == 8
@@ -297,5 +297,5 @@ def test_the_check_of_a_run_needs_no_torch(run: Path) -> None:
         "import sys; from pathlib import Path; from seqloom.core.run_format import verify;"
         f"print(verify(Path({str(run)!r})).task, 'torch' in sys.modules, 'numpy' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["tag", "False", "False"]
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["tag", "False", "False"]

@@ -1,4 +1,4 @@
-"""Older names of keys: read in files, refused with the present name where someone writes them now."""
+"""Older names of keys: accepted in files, refused in Python with the present name."""
 
 import re
 from pathlib import Path
@@ -14,9 +14,9 @@ FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures" / "runs").gl
 NEW = BRITISH | {old: new[0] for old, new in RENAMED.items()}
 
 
-def test_every_present_name_is_a_key_and_no_older_one_is() -> None:
+def test_every_present_name_is_a_key_and_no_older_name_is() -> None:
     keys = all_keys()
-    assert {name for several in RENAMED.values() for name in several} | set(BRITISH.values()) <= keys.keys()
+    assert {name for present_names in RENAMED.values() for name in present_names} | set(BRITISH.values()) <= keys.keys()
     assert not keys.keys() & NEW.keys()
 
 
@@ -27,11 +27,11 @@ def test_the_config_of_an_older_run_is_read(path: Path) -> None:
     new_names = americanize(values)
     for section in ("data", "model", "train", "decode"):
         for name, value in new_names.get(section, {}).items():  # type: ignore[attr-defined]
-            now = getattr(getattr(config, section), name)
-            assert now == (tuple(value) if isinstance(value, list) else value)
+            present = getattr(getattr(config, section), name)
+            assert present == (tuple(value) if isinstance(value, list) else value)
 
 
-def test_the_batch_of_a_language_model_counts_streams_and_of_other_tasks_tokens(tmp_path: Path) -> None:
+def test_batch_was_streams_for_language_and_tokens_for_other_tasks(tmp_path: Path) -> None:
     for task, key in (("language", "batch_size"), ("tag", "batch_tokens")):
         (tmp_path / "e.toml").write_text(f"task = '{task}'\n[train]\nbatch = 4\n")
         assert read_config(tmp_path / "e.toml")["train"] == {key: 4}
@@ -45,7 +45,7 @@ def test_a_file_with_both_names_of_a_key_is_refused() -> None:
             (americanize if old in BRITISH else migrate)(values)
 
 
-def test_other_values_stay_as_they_are() -> None:
+def test_other_values_are_not_changed() -> None:
     for values in ({"task": "tag"}, {"task": "tag", "train": 5}, {"model": {"arch": "gru", "hidden": 3}}):
         assert migrate(values) == values
 

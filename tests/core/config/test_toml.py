@@ -1,4 +1,4 @@
-"""An experiment as a file: written and read again it is the same, and what is wrong in it has a line."""
+"""An experiment as a file: reading returns what was written, and an error in it has its line."""
 
 import os
 import tomllib
@@ -23,19 +23,19 @@ cells = pytest.mark.parametrize(
 )
 
 
-def again(whole: Experiment, *, comments: bool) -> Experiment:
-    return experiment(tomllib.loads(to_toml(whole, comments=comments)))
+def written_and_read(config: Experiment, *, comments: bool) -> Experiment:
+    return experiment(tomllib.loads(to_toml(config, comments=comments)))
 
 
 @cells
-def test_what_is_written_is_read_as_the_same(task: str, arch: str) -> None:
-    whole = experiment({"task": task, "model": {"arch": arch}})
-    assert again(whole, comments=False) == whole
-    assert again(whole, comments=True) == whole
+def test_a_written_config_reads_back(task: str, arch: str) -> None:
+    config = experiment({"task": task, "model": {"arch": arch}})
+    assert written_and_read(config, comments=False) == config
+    assert written_and_read(config, comments=True) == config
 
 
 @pytest.mark.parametrize(
-    "more",
+    "values",
     [
         {"train": {"clip_norm": None}},
         {"train": {"steps": 5}},
@@ -47,30 +47,30 @@ def test_what_is_written_is_read_as_the_same(task: str, arch: str) -> None:
         {"seed": 2**63 - 1},
     ],
 )
-def test_what_is_unusual_is_written_too(more: dict[str, Any]) -> None:
-    whole = experiment(merge_values({"task": "classify"}, more))
-    assert again(whole, comments=False) == whole
-    assert again(whole, comments=True) == whole
+def test_unusual_values_read_back(values: dict[str, Any]) -> None:
+    config = experiment(merge_values({"task": "classify"}, values))
+    assert written_and_read(config, comments=False) == config
+    assert written_and_read(config, comments=True) == config
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_any_text_is_a_value(text: str) -> None:
+def test_any_text_can_be_a_value(text: str) -> None:
     assert tomllib.loads(f"key = {toml_value(text)}")["key"] == text
 
 
 @given(st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.booleans())
-def test_any_number_is_a_value(number: float) -> None:
+def test_any_number_can_be_a_value(number: float) -> None:
     read = tomllib.loads(f"key = {toml_value(number)}")["key"]
     assert read == number
     assert type(read) is type(number)
 
 
-def test_comments_teach_every_key_that_the_parts_have() -> None:
-    whole = experiment({"task": "language"})
-    text = to_toml(whole, comments=True)
-    for part in (whole.data, whole.model, whole.train, whole.decode):
-        assert part is not None
-        for name, field in type(part).model_fields.items():
+def test_comments_describe_every_key() -> None:
+    config = experiment({"task": "language"})
+    text = to_toml(config, comments=True)
+    for section in (config.data, config.model, config.train, config.decode):
+        assert section is not None
+        for name, field in type(section).model_fields.items():
             assert f"# {field.description}\n" in text
             assert f"\n{name} = " in text or f"\n# {name} =" in text
 
@@ -92,7 +92,7 @@ def test_arch_comes_first() -> None:
         (b"#" * (MAX_BYTES + 1), ["bytes"]),
     ],
 )
-def test_a_file_that_is_no_config_is_a_sentence(tmp_path: Path, content: bytes, words: list[str]) -> None:
+def test_a_file_that_is_no_config_is_refused(tmp_path: Path, content: bytes, words: list[str]) -> None:
     path = tmp_path / "experiment.toml"
     path.write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -102,7 +102,7 @@ def test_a_file_that_is_no_config_is_a_sentence(tmp_path: Path, content: bytes, 
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-def test_a_missing_file_and_a_folder_are_sentences(tmp_path: Path) -> None:
+def test_a_missing_file_a_folder_and_a_pipe_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no such file\. Write one with `seqloom init"):
         read_values(tmp_path / "none.toml")
     with pytest.raises(DataError, match="is a directory"):
@@ -112,7 +112,7 @@ def test_a_missing_file_and_a_folder_are_sentences(tmp_path: Path) -> None:
         read_values(tmp_path / "pipe.toml")
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "experiment.toml"
     path.write_bytes(b"\xef\xbb\xbftask = 'tag'\r\nseed = 3\r\n")
     assert read_values(path) == {"task": "tag", "seed": 3}
@@ -135,7 +135,7 @@ TEXT = "task = 'tag'\nseed=2\ntrain.batch_tokens = 7\n\n[ model ]\narch = 'gru'\
         ("arch", None),
     ],
 )
-def test_the_line_of_a_key(key: str, line: int | None) -> None:
+def test_line_of_finds_the_line_of_a_key(key: str, line: int | None) -> None:
     assert line_of(TEXT, key) == line
 
 
@@ -160,7 +160,7 @@ def test_the_line_of_a_key(key: str, line: int | None) -> None:
         ('task = \'language\'\n[decode]\nprompt = """\n[train]\nlrr = 1\n"""\n[train]\nlrr = 1\n', 8),
     ],
 )
-def test_an_error_is_placed_at_its_line(tmp_path: Path, text: str, line: int) -> None:
+def test_an_error_has_its_line(tmp_path: Path, text: str, line: int) -> None:
     path = tmp_path / "experiment.toml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -169,7 +169,7 @@ def test_an_error_is_placed_at_its_line(tmp_path: Path, text: str, line: int) ->
     assert str(with_location(caught.value, path)) == f"{path}:{line}: {message}"
 
 
-def test_an_error_without_a_line_is_placed_in_its_file(tmp_path: Path) -> None:
+def test_an_error_without_a_line_has_its_file(tmp_path: Path) -> None:
     path = tmp_path / "experiment.toml"
     path.write_text("seed = 1\n")
     assert str(with_location(ConfigError("mixer can't."), path)) == f"{path}: mixer can't."
@@ -179,12 +179,12 @@ nested = st.dictionaries(st.sampled_from("abc"), st.integers() | st.dictionaries
 
 
 @given(nested, nested)
-def test_later_layers_lie_over_earlier_ones(below: dict[str, Any], above: dict[str, Any]) -> None:
+def test_later_values_override_earlier_ones(below: dict[str, Any], above: dict[str, Any]) -> None:
     before = repr((below, above))
-    whole = merge_values(below, above)
+    merged = merge_values(below, above)
     assert repr((below, above)) == before
-    assert whole.keys() == below.keys() | above.keys()
-    for key, item in whole.items():
+    assert merged.keys() == below.keys() | above.keys()
+    for key, item in merged.items():
         if key not in above:
             assert item == below[key]
         elif isinstance(above[key], dict) and isinstance(below.get(key), dict):
@@ -194,5 +194,5 @@ def test_later_layers_lie_over_earlier_ones(below: dict[str, Any], above: dict[s
 
 
 @given(nested, nested, nested)
-def test_layers_lie_on_each_other_in_any_grouping(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
+def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
     assert merge_values(merge_values(a, b), c) == merge_values(a, b, c)
