@@ -1,4 +1,4 @@
-"""What tests of checks share: files from text, and a check of them."""
+"""Helpers of the tests of data checks: write files, check them and select findings."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,17 +18,17 @@ def check(task: str, **data: object) -> Inspection:
     return check_data(experiment({"task": task, "data": data}))
 
 
-def only(found: Inspection | Iterable[Finding], words: str) -> Finding:
-    """The one finding that says these words."""
-    findings = found.findings if isinstance(found, Inspection) else found
-    (one,) = [finding for finding in findings if words in render(finding.problem.message)]
-    return one
+def only(inspection: Inspection | Iterable[Finding], words: str) -> Finding:
+    """The only finding whose message contains `words`."""
+    findings = inspection.findings if isinstance(inspection, Inspection) else inspection
+    (match,) = [finding for finding in findings if words in render(finding.problem.message)]
+    return match
 
 
-def says(found: Inspection, words: str) -> bool:
-    return any(words in render(finding.problem.message) for finding in found.findings)
+def says(inspection: Inspection, words: str) -> bool:
+    return any(words in render(finding.problem.message) for finding in inspection.findings)
 
 
-def names(places: Iterable[str]) -> list[str]:
-    """Places without their folders."""
-    return [place.rpartition("/")[2] for place in places]
+def names(locations: Iterable[str]) -> list[str]:
+    """The locations without their folders."""
+    return [location.rpartition("/")[2] for location in locations]

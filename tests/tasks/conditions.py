@@ -1,4 +1,4 @@
-"""The keys of every config, as their sections say them: which need what beside them, and which are about files."""
+"""The keys of every config: which need another key, and which only some tasks have."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,18 @@ from seqloom.tasks.config_keys import Key, all_keys, keys_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
-READERS_FIRST = ("tag", "classify", "translate", "caption", "language")  # they refuse the fewest models
+READERS_FIRST = ("tag", "classify", "translate", "caption", "language")  # the first refuse the fewest models
 
 
 @dataclass(frozen=True)
 class Need:
-    """A key does something in this task with this architecture only beside some values of another key."""
+    """A key that has an effect in this task and architecture only with some values of another key."""
 
     task: str
     arch: str
     key: str
     other: str
-    values: tuple[object, ...]  # beside which it does
+    values: tuple[object, ...]  # the key has an effect with these
 
     def __str__(self) -> str:
         return f"{self.key}-{self.other}-{self.task}"
@@ -31,24 +31,26 @@ def config_of(task: str, arch: str) -> type[Experiment]:
 
 
 def needs() -> list[Need]:
-    """All of them, each with the first task and architecture of which the other key is one too."""
-    found: dict[tuple[str, str, tuple[object, ...]], Need] = {}
+    """Every need, with the first task and architecture that have both keys."""
+    by_key: dict[tuple[str, str, tuple[object, ...]], Need] = {}
     for task in READERS_FIRST:
         for arch in ("lstm", "conv", "transformer", "gru"):
             config = config_of(task, arch)
             for section, kind in config.sections().items():
                 for name, field in kind.model_fields.items():
                     for other, condition in info_of(field).only_with.items():
-                        there, _, other_name = other.partition(".")
+                        other_section, _, other_name = other.partition(".")
                         if (task, other) == ("translate", "model.encoder"):
-                            continue  # it refuses to have none
-                        if other_name in config.sections()[there].model_fields:
+                            continue  # a translation always has an encoder
+                        if other_name in config.sections()[other_section].model_fields:
                             values = allowed(condition, config.choices(other))
                             if isinstance(condition, AllBut) and not config.choices(other):
-                                raise AssertionError(f"{section}.{name}: what goes with {other} can't be listed")
+                                raise AssertionError(
+                                    f"{section}.{name}: needs values of {other} that can't be listed"
+                                )
                             need = Need(task, arch, f"{section}.{name}", other, values)
-                            found.setdefault((need.key, other, values), need)
-    return list(found.values())
+                            by_key.setdefault((need.key, other, values), need)
+    return list(by_key.values())
 
 
 def own_keys(task: str, arch: str) -> dict[str, Key]:

@@ -17,7 +17,7 @@ from seqloom.tasks.known_characters import CHARACTERS_FILE
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.task import Evaluation
 from seqloom.tasks.translate.task import Translate
-from tests.tasks.translate.test_inputs import made
+from tests.tasks.translate.test_inputs import translate_task
 
 TEXTS = [
     "The U. S. team , which won 3 : 0 , did n't celebrate ( much ) !",
@@ -32,7 +32,7 @@ def echoing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, ended: bool = True, copies: int = 1, **data: Any
 ) -> tuple[Translate, Any]:
     """A task whose answers are what was read: all tokens are right."""
-    task = made(folder, ROWS * copies, **data)
+    task = translate_task(folder, ROWS * copies, **data)
 
     def echo(model: Any, batch: SourceBatch, *_: Any, **__: Any) -> list[list[Hypothesis]]:
         assert batch.lengths is not None

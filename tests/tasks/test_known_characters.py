@@ -13,7 +13,7 @@ from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.tasks.known_characters import CHARACTERS_FILE, KnownCharacters, find_characters, is_all_unknown
 from seqloom.tasks.translate.task import Translate
 from seqloom.training.checkpointer import Stopped
-from tests.tasks.translate.test_inputs import PAIRS, made
+from tests.tasks.translate.test_inputs import PAIRS, translate_task
 from tests.training.small import tiny
 from tests.training.test_checkpointer import signal_at
 
@@ -21,7 +21,7 @@ KINDS = ["bpe", "byte", "word", "character"]
 
 
 def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Translate:
-    task = made(folder, tokenizer=kind, **data)
+    task = translate_task(folder, tokenizer=kind, **data)
     return Translate.from_files(task.experiment, task.files()) if saved else task
 
 
@@ -39,7 +39,7 @@ def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
 def test_sides_are_apart_though_the_tokenizer_is_shared(kind: str, tmp_path: Path) -> None:
     rows = [(" ".join(["abc"] * i), " ".join(["xyz"] * i)) for i in range(2, 20)]
-    task = made(tmp_path, rows, tokenizer=kind)
+    task = translate_task(tmp_path, rows, tokenizer=kind)
     assert task.source_tokenizer is task.target
     assert json.loads(task.files()[CHARACTERS_FILE]) == {"source": " abc", "target": " xyz"}
     assert task.unknown_tokens("x b") == ["x"]
@@ -47,7 +47,7 @@ def test_sides_are_apart_though_the_tokenizer_is_shared(kind: str, tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
 def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> None:
-    task = made(tmp_path, tokenizer=kind)
+    task = translate_task(tmp_path, tokenizer=kind)
     old = {name: text for name, text in task.files().items() if name != CHARACTERS_FILE}
     restored = Translate.from_files(task.experiment, old)
     assert restored.files() == old
@@ -70,7 +70,7 @@ def test_a_run_from_before_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["word", "character"])
 def test_nothing_is_kept_where_the_tokenizer_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
-    assert CHARACTERS_FILE not in made(tmp_path, tokenizer=kind).files()
+    assert CHARACTERS_FILE not in translate_task(tmp_path, tokenizer=kind).files()
 
 
 @pytest.mark.parametrize("kind", KINDS)

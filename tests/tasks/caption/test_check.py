@@ -1,4 +1,4 @@
-"""A look at images with captions finds those that can't be read."""
+"""The check of images with captions reports images that can't be read."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from PIL import Image
 from tests.tasks.checks import check, names, only, says, write
 
 
-def gallery(tmp_path: Path, images: int = 40) -> str:
+def image_table(tmp_path: Path, images: int = 40) -> str:
     for number in range(images):
         Image.new("RGB", (9, 9), (number, 0, 0)).save(tmp_path / f"{number}.png")
     rows = (f"{number}.png\ta picture of {word}\n" for number in range(images) for word in ("red", "colour"))
@@ -15,47 +15,47 @@ def gallery(tmp_path: Path, images: int = 40) -> str:
 
 
 def test_clean_data_have_no_findings(tmp_path: Path) -> None:
-    found = check("caption", train=write(tmp_path / "a.tsv", gallery(tmp_path)))
-    assert found.ok
-    assert found.findings == []
-    summary = dict(found.summary)
+    inspection = check("caption", train=write(tmp_path / "a.tsv", image_table(tmp_path)))
+    assert inspection.ok
+    assert inspection.findings == []
+    summary = dict(inspection.summary)
     assert summary["columns"].startswith("image: 'image', caption: 'caption'")
     assert summary["images"] == "40, with 80 captions"
 
 
-def test_images_that_can_not_be_read(tmp_path: Path) -> None:
+def test_unreadable_images_are_errors(tmp_path: Path) -> None:
     write(tmp_path / "broken.png", b"no image")
     train = write(
-        tmp_path / "a.tsv", gallery(tmp_path) + "absent.png\tnothing\nbroken.png\tone\nbroken.png\ttwo\n5.png\t\n"
+        tmp_path / "a.tsv", image_table(tmp_path) + "absent.png\tnothing\nbroken.png\tone\nbroken.png\ttwo\n5.png\t\n"
     )
-    found = check("caption", train=train)
-    assert not found.ok
-    assert names(only(found, "'absent.png'").locations) == ["a.tsv:82"]
-    assert names(only(found, "'broken.png'").locations) == ["a.tsv:83"]
-    assert names(only(found, "the caption is empty").locations) == ["a.tsv:85"]
+    inspection = check("caption", train=train)
+    assert not inspection.ok
+    assert names(only(inspection, "'absent.png'").locations) == ["a.tsv:82"]
+    assert names(only(inspection, "'broken.png'").locations) == ["a.tsv:83"]
+    assert names(only(inspection, "the caption is empty").locations) == ["a.tsv:85"]
     assert check("caption", train=train, on_bad_image="skip", on_bad_line="skip").ok
 
 
-def test_an_image_in_two_parts(tmp_path: Path) -> None:
-    train = write(tmp_path / "a.tsv", gallery(tmp_path))
-    found = check("caption", train=train, valid=write(tmp_path / "v.tsv", "image\tcaption\n3.png\tthe third\n"))
-    assert only(found, "1 caption of valid (100%) is in train too").kind == "warning"
+def test_an_image_in_two_splits_is_a_warning(tmp_path: Path) -> None:
+    train = write(tmp_path / "a.tsv", image_table(tmp_path))
+    inspection = check("caption", train=train, valid=write(tmp_path / "v.tsv", "image\tcaption\n3.png\tthe third\n"))
+    assert only(inspection, "1 caption of valid (100%) is in train too").kind == "warning"
 
 
-def test_an_image_under_two_names(tmp_path: Path) -> None:
-    rows = gallery(tmp_path)
+def test_an_image_under_two_paths_is_one_image(tmp_path: Path) -> None:
+    rows = image_table(tmp_path)
     (tmp_path / "sub").mkdir()
     other = "".join(f"sub/../{row}\n" for row in rows.splitlines()[1:])
-    one = dict(check("caption", train=write(tmp_path / "a.tsv", rows)).summary)
-    two = dict(check("caption", train=write(tmp_path / "a.tsv", rows + other)).summary)
-    assert two["images"] == "40, with 160 captions"
-    assert [int(two[part].split()[0]) for part in ("train", "valid")] == [
-        2 * int(one[part].split()[0]) for part in ("train", "valid")
+    once = dict(check("caption", train=write(tmp_path / "a.tsv", rows)).summary)
+    twice = dict(check("caption", train=write(tmp_path / "a.tsv", rows + other)).summary)
+    assert twice["images"] == "40, with 160 captions"
+    assert [int(twice[split].split()[0]) for split in ("train", "valid")] == [
+        2 * int(once[split].split()[0]) for split in ("train", "valid")
     ]
 
 
-def test_drawn_scenes() -> None:
-    found = check("caption", examples=20)
-    assert found.ok
-    assert dict(found.summary)["scenes"] == "20"
+def test_rendered_scenes_have_no_errors() -> None:
+    inspection = check("caption", examples=20)
+    assert inspection.ok
+    assert dict(inspection.summary)["scenes"] == "20"
     assert says(check("caption", corpus_length=9), "objects")

@@ -1,4 +1,4 @@
-"""Texts scored scores: each as if it were alone."""
+"""The score of a text does not depend on the other texts of the batch."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def model() -> Model:
 
 
 def alone(model: Model, tokens: list[int]) -> tuple[float, Tensor]:
-    """−log p of all tokens but the first, and the scores of what follows, in one reading."""
+    """−log p of all tokens but the first, and the logits of the next token, in one forward pass."""
     y, _ = model(torch.tensor([tokens]))
     logits = model.head(y)[0]
     return float(F.cross_entropy(logits[:-1], torch.tensor(tokens[1:], dtype=torch.int64), reduction="sum")), logits[
@@ -34,7 +34,7 @@ def alone(model: Model, tokens: list[int]) -> tuple[float, Tensor]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(TEXTS, st.sampled_from([1, 5, 16, 1024]), st.sampled_from([None, 1, 4]))
-def test_each_text_is_scored_as_if_it_were_alone(
+def test_the_score_of_a_text_does_not_depend_on_the_batch(
     model: Model, texts: list[list[int]], chunk_size: int, max_length: int | None
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():

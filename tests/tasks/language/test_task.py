@@ -1,4 +1,4 @@
-"""Language models: what is measured, what is said of a text, what is written."""
+"""Language models: evaluation, scores of texts, generation."""
 
 import math
 from pathlib import Path
@@ -27,14 +27,14 @@ CPU = torch.device("cpu")
 TEXT = "(([]))\n{}<>((" * 3
 
 
-def ready(arch: str = "gru", **more: Any) -> tuple[Language, Any]:
+def task_and_model(arch: str = "gru", **more: Any) -> tuple[Language, Any]:
     trainer = tiny_session("language", arch, **more).trainer([])
     assert isinstance(trainer.task, Language)
     return trainer.task, trainer.model.eval()
 
 
 def log_p(model: Any, tokens: list[int]) -> Tensor:
-    """log p(token_t | tokens before), t from the second, in one reading."""
+    """log p(token_t | tokens before) from the second token on, in one forward pass."""
     with torch.inference_mode():
         y, _ = model(torch.tensor([tokens]))
         scores = model.head(y).log_softmax(dim=2)[0]
@@ -43,10 +43,10 @@ def log_p(model: Any, tokens: list[int]) -> Tensor:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(2, 300), st.integers(1, 9), st.integers(1, 20), st.booleans())
-def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: int, carry: bool) -> None:
-    chosen = tiny("language", train={"batch_size": batch, "bptt": k, "carry_state": carry})
+def test_every_token_but_the_first_is_predicted_once(tokens: int, batch: int, bptt: int, carry: bool) -> None:
+    config = tiny("language", train={"batch_size": batch, "bptt": bptt, "carry_state": carry})
     seen = np.zeros(tokens, dtype=int)
-    for item in evaluation_chunks(tokens, chosen.train):
+    for item in evaluation_chunks(tokens, config.train):
         for first in item.starts:
             seen[first + 1 : first + item.steps + 1] += 1
             assert first + item.steps < tokens
@@ -54,65 +54,65 @@ def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: 
     assert (seen[1:] == 1).all()
 
 
-def test_the_loss_is_that_of_one_reading_of_the_whole_part() -> None:
-    """One stream, its state carried from piece to piece."""
-    task, model = ready(train={"batch_size": 1, "bptt": 7})
+def test_the_loss_is_that_of_one_pass_over_the_whole_split() -> None:
+    """One stream, with its state carried from chunk to chunk."""
+    task, model = task_and_model(train={"batch_size": 1, "bptt": 7})
     tokens = task.data.tokens["valid"].astype(int).tolist()
     with torch.inference_mode():
         scores = task.evaluate(model, "valid", CPU).scores
     expected = -float(log_p(model, tokens).double().sum())
     assert scores["loss"] == pytest.approx(expected / (len(tokens) - 1), rel=1e-5)
     assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
-    # a character a token here, and the first of them is given
+    # each token is one character, and the first is not predicted
     assert scores["bits_per_character"] == pytest.approx(scores["loss"] / math.log(2))
 
 
-def test_without_a_carried_state_each_stretch_starts_afresh() -> None:
-    task, model = ready("transformer", train={"batch_size": 3, "bptt": 7})
+def test_without_a_carried_state_each_chunk_starts_from_the_initial_state() -> None:
+    task, model = task_and_model("transformer", train={"batch_size": 3, "bptt": 7})
     tokens = task.data.tokens["valid"].astype(int).tolist()
     with torch.inference_mode():
         loss = task.evaluate(model, "valid", CPU).scores["loss"]
-    pieces = [tokens[i : i + 8] for i in range(0, len(tokens) - 1, 7)]
-    expected = -sum(float(log_p(model, piece).double().sum()) for piece in pieces)
+    chunks = [tokens[i : i + 8] for i in range(0, len(tokens) - 1, 7)]
+    expected = -sum(float(log_p(model, chunk).double().sum()) for chunk in chunks)
     assert loss == pytest.approx(expected / (len(tokens) - 1), rel=1e-5)
 
 
 @pytest.mark.parametrize("arch", ["gru", "conv", "window"])
-@pytest.mark.parametrize("at_once", [1, 5, 1024])
-def test_a_text_is_scored_the_same_in_pieces_of_any_size(
-    arch: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("chunk_size", [1, 5, 1024])
+def test_the_score_of_a_text_does_not_depend_on_the_chunk_size(
+    arch: str, chunk_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "CHUNK", at_once)
-    task, model = ready(arch)
+    monkeypatch.setattr(scoring, "CHUNK", chunk_size)
+    task, model = task_and_model(arch)
     with torch.inference_mode():
-        (told,) = task.predict(model, [TEXT], CPU)
+        (answer,) = task.predict(model, [TEXT], CPU)
     tokens = task.tokenizer.encode(TEXT).tolist()
-    assert told["loss"] == pytest.approx(-float(log_p(model, tokens).mean()), rel=1e-4)
-    assert told["bits_per_character"] == pytest.approx(told["loss"] / math.log(2))
+    assert answer["loss"] == pytest.approx(-float(log_p(model, tokens).mean()), rel=1e-4)
+    assert answer["bits_per_character"] == pytest.approx(answer["loss"] / math.log(2))
     with torch.inference_mode():
         y, _ = model(torch.tensor([tokens]))
         likely = model.head(y)[0, -1].softmax(dim=0)
-    assert told["next"][0]["probability"] == pytest.approx(float(likely.max()), rel=1e-4)
-    assert told["next"][0]["token"] == task.tokenizer.decode([int(likely.argmax())])
-    assert len(told["next"]) == 5
+    assert answer["next"][0]["probability"] == pytest.approx(float(likely.max()), rel=1e-4)
+    assert answer["next"][0]["token"] == task.tokenizer.decode([int(likely.argmax())])
+    assert len(answer["next"]) == 5
 
 
 WORDS = "The cat sat. The dog sat, the cat ran.\nA dog and A cat Ran on.\n" * 20
 
 
-def of_text(folder: Path, **data: Any) -> tuple[Language, Any]:
-    """A model of some words; the part that it is measured on has a character that the first part has not."""
+def train_on_words(folder: Path, **data: Any) -> tuple[Language, Any]:
+    """A task and model on `WORDS`; the validation split has a character that the training split lacks."""
     (folder / "train.txt").write_text(WORDS, encoding="utf-8")
     (folder / "valid.txt").write_text(WORDS[:100] + "é", encoding="utf-8")
     files = {"train": str(folder / "train.txt"), "valid": str(folder / "valid.txt"), **data}
-    chosen = experiment({"task": "language", "data": files, "model": {"arch": "gru", "size": "tiny"}})
-    trainer = Session.prepare(chosen).trainer([])
+    config = experiment({"task": "language", "data": files, "model": {"arch": "gru", "size": "tiny"}})
+    trainer = Session.prepare(config).trainer([])
     assert isinstance(trainer.task, Language)
     return trainer.task, trainer.model.eval()
 
 
 @pytest.mark.parametrize(
-    ("data", "whole"),
+    ("data", "lossless"),
     [
         ({"tokenizer": "character"}, True),
         ({"tokenizer": "byte"}, True),
@@ -122,24 +122,24 @@ def of_text(folder: Path, **data: Any) -> tuple[Language, Any]:
         ({"tokenizer": "byte", "lowercase": True}, False),
     ],
 )
-def test_bits_a_character_are_of_the_text_itself_or_left_out(data: dict[str, Any], whole: bool, tmp_path: Path) -> None:
-    task, model = of_text(tmp_path, **data)
+def test_bits_per_character_need_a_lossless_tokenizer(data: dict[str, Any], lossless: bool, tmp_path: Path) -> None:
+    task, model = train_on_words(tmp_path, **data)
     with torch.inference_mode():
         scores = task.evaluate(model, "valid", CPU).scores
-        (told,) = task.predict(model, ["A cat é."], CPU)
-    assert ("bits_per_character" in scores) == ("bits_per_character" in told) == whole
-    assert {"loss", "perplexity"} <= scores.keys() & told.keys()
+        (answer,) = task.predict(model, ["A cat é."], CPU)
+    assert ("bits_per_character" in scores) == ("bits_per_character" in answer) == lossless
+    assert {"loss", "perplexity"} <= scores.keys() & answer.keys()
 
 
-def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -> None:
-    """p(é) = p(unknown) / (characters that are not known), so that all characters have 1 together."""
-    task, model = of_text(tmp_path, tokenizer="character")
+def test_an_unknown_character_costs_the_bits_that_identify_it(tmp_path: Path) -> None:
+    """p(é) = p(unknown) / (number of unknown characters), so the probabilities of all characters sum to 1."""
+    task, model = train_on_words(tmp_path, tokenizer="character")
     text = "A é é"
     with torch.inference_mode():
-        (told,) = task.predict(model, [text], CPU)
-    known = len(task.tokenizer) - 1  # without the one that says: unknown
-    bits = told["loss"] * 4 / math.log(2) + 2 * math.log2(0x110000 - 0x800 - known)
-    assert told["bits_per_character"] == pytest.approx(bits / 4)
+        (answer,) = task.predict(model, [text], CPU)
+    known = len(task.tokenizer) - 1  # without the unknown token
+    bits = answer["loss"] * 4 / math.log(2) + 2 * math.log2(0x110000 - 0x800 - known)
+    assert answer["bits_per_character"] == pytest.approx(bits / 4)
 
 
 @pytest.mark.parametrize(
@@ -154,34 +154,38 @@ def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -
         ({"tokenizer": "character"}, "", []),
     ],
 )
-def test_what_a_model_has_never_seen_is_named(
-    data: dict[str, Any], text: str, unknown: list[str], tmp_path: Path
-) -> None:
-    assert of_text(tmp_path, **data)[0].unknown_tokens(text) == unknown
+def test_unknown_tokens_are_listed(data: dict[str, Any], text: str, unknown: list[str], tmp_path: Path) -> None:
+    assert train_on_words(tmp_path, **data)[0].unknown_tokens(text) == unknown
 
 
 @pytest.mark.parametrize("arch", ["gru", "transformer", "conv", "window"])
-def test_texts_are_scored_together_as_if_alone(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, model = ready(arch)
+def test_texts_are_scored_in_a_batch_as_alone(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, model = task_and_model(arch)
     calls = []
     step = model.step
-    monkeypatch.setattr(model, "step", lambda *given: calls.append(given[0].shape) or step(*given))
+    monkeypatch.setattr(model, "step", lambda *args: calls.append(args[0].shape) or step(*args))
     texts = [TEXT[start:end] for start, end in ((0, 5), (3, 21), (7, 8), (2, 7), (0, 39), (9, 12))]
     with torch.inference_mode():
         together = task.predict(model, texts, CPU)
-        assert len(calls) == 1  # all that fit at once
-        for text, told in zip(texts, together, strict=True):
+        assert len(calls) == 1  # all texts fit into one chunk
+        for text, answer in zip(texts, together, strict=True):
             (alone,) = task.predict(model, [text], CPU)
-            assert alone.keys() == told.keys()
-            assert alone.get("loss", 0) == pytest.approx(told.get("loss", 0), abs=1e-6)
-            one, other = ([each["probability"] for each in answer["next"]] for answer in (alone, told))
-            assert one == pytest.approx(other, abs=1e-6)
+            assert alone.keys() == answer.keys()
+            assert alone.get("loss", 0) == pytest.approx(answer.get("loss", 0), abs=1e-6)
+            expected, actual = (
+                [token["probability"] for token in prediction["next"]] for prediction in (alone, answer)
+            )
+            assert expected == pytest.approx(actual, abs=1e-6)
 
 
 @pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe", "word"])
-def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no more is decoded for the last token than for the first."""
-    task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary_size": 300} if tokenizer == "bpe" else {}))
+def test_the_streamed_text_is_the_generated_text(
+    tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step decodes at most two tokens."""
+    task, model = train_on_words(
+        tmp_path, tokenizer=tokenizer, **({"vocabulary_size": 300} if tokenizer == "bpe" else {})
+    )
     options = Decode(max_length=60, temperature=1.0)
     ids = [torch.tensor(task.encode_prompt("A cat"))]
     steps = list(stream(model, ids, seed=5, **task.decode_arguments(options)))
@@ -190,38 +194,38 @@ def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monke
     decoded: list[int] = []
     decode = task.tokenizer.decode
     monkeypatch.setattr(task.tokenizer, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
-    said = "".join(step[0] for step in task.stream(model, ["A cat"], options, 5, CPU))
-    assert said
-    assert whole.startswith(said)
-    assert whole[len(said) :] in ("", "\ufffd")
+    streamed = "".join(step[0] for step in task.stream(model, ["A cat"], options, 5, CPU))
+    assert streamed
+    assert whole.startswith(streamed)
+    assert whole[len(streamed) :] in ("", "\ufffd")
     assert max(decoded, default=0) <= 2
 
 
 def test_a_transformer_reads_no_more_than_its_context() -> None:
-    task, model = ready("transformer")
+    task, model = task_and_model("transformer")
     assert task.experiment.model.length_limit == 8
     with torch.inference_mode():
-        (told,) = task.predict(model, [TEXT], CPU)
+        (answer,) = task.predict(model, [TEXT], CPU)
     tokens = task.tokenizer.encode(TEXT).tolist()
-    pieces = [tokens[i : i + 8] for i in range(0, len(tokens), 8)]
-    every = torch.cat([log_p(model, piece) for piece in pieces])
-    assert told["loss"] == pytest.approx(-float(every.mean()), rel=1e-4)
+    chunks = [tokens[i : i + 8] for i in range(0, len(tokens), 8)]
+    log_probs = torch.cat([log_p(model, chunk) for chunk in chunks])
+    assert answer["loss"] == pytest.approx(-float(log_probs.mean()), rel=1e-4)
 
 
-def test_one_token_has_a_next_and_no_loss() -> None:
-    task, model = ready()
+def test_a_text_of_one_token_has_next_tokens_and_no_loss() -> None:
+    task, model = task_and_model()
     with torch.inference_mode():
-        (told,) = task.predict(model, ["("], CPU)
-    assert set(told) == {"text", "next"}
+        (answer,) = task.predict(model, ["("], CPU)
+    assert set(answer) == {"text", "next"}
 
 
 @pytest.mark.parametrize("arch", ["gru", "transformer"])
-def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
-    """Past a Transformer's context too, which moves along."""
-    task, model = ready(arch)
+def test_generation_is_greedy_at_temperature_0(arch: str) -> None:
+    """Also past the context of a Transformer, which slides."""
+    task, model = task_and_model(arch)
     with torch.inference_mode():
-        pieces = list(task.stream(model, ["(("], Decode(max_length=12, temperature=0), 1, CPU))
-    written = "".join(piece for step in pieces for piece in step.values())
+        steps = list(task.stream(model, ["(("], Decode(max_length=12, temperature=0), 1, CPU))
+    generated = "".join(piece for step in steps for piece in step.values())
     tokens = task.tokenizer.encode("((").tolist()
     for _ in range(6):
         with torch.inference_mode():
@@ -229,11 +233,11 @@ def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
             scores = model.head(y)[0, -1]
             scores[task.tokenizer.unknown] = -torch.inf
             tokens.append(int(scores.argmax()))
-    assert written.startswith(task.tokenizer.decode(tokens[2:]))
+    assert generated.startswith(task.tokenizer.decode(tokens[2:]))
 
 
-def test_each_prompt_is_written_on_by_itself() -> None:
-    task, model = ready()
+def test_each_prompt_is_continued_as_if_alone() -> None:
+    task, model = task_and_model()
     options = Decode(max_length=9, temperature=1.0)
     with torch.inference_mode():
         together = list(task.stream(model, ["((", "[", "{}{}"], options, 3, CPU))
@@ -241,8 +245,8 @@ def test_each_prompt_is_written_on_by_itself() -> None:
     assert "".join(step.get(0, "") for step in together) == "".join(step.get(0, "") for step in alone)
 
 
-def test_samples_are_those_of_the_seed() -> None:
-    task, model = ready(train={"samples": 3}, decode={"max_length": 8, "prompt": "("})
+def test_samples_depend_on_the_seed_alone() -> None:
+    task, model = task_and_model(train={"samples": 3}, decode={"max_length": 8, "prompt": "("})
     with torch.inference_mode():
         samples = list(task.samples(model, CPU))
         assert samples == list(task.samples(model, CPU))
@@ -251,8 +255,8 @@ def test_samples_are_those_of_the_seed() -> None:
 
 
 @pytest.mark.parametrize("decode", [{}, {"beam_size": 3}])
-def test_a_model_whose_scores_are_not_finite_writes_no_sample(decode: dict[str, Any]) -> None:
-    task, model = ready(train={"samples": 2}, decode={"max_length": 4, **decode})
+def test_a_model_with_scores_that_are_not_finite_generates_no_sample(decode: dict[str, Any]) -> None:
+    task, model = task_and_model(train={"samples": 2}, decode={"max_length": 4, **decode})
     with torch.inference_mode():
         assert len(list(task.samples(model, CPU))) == (1 if decode else 2)
     with torch.no_grad():
@@ -270,23 +274,23 @@ def test_tied_weights_are_saved_once_and_stay_tied(arch: str, tmp_path: Path) ->
     assert again.model.head.output.weight is again.model.stem.embedding.weight  # type: ignore[union-attr]
 
 
-def test_a_batch_as_a_person_reads_it() -> None:
-    task, _ = ready()
+def test_a_batch_is_formatted_one_line_per_stream() -> None:
+    task, _ = task_and_model()
     batch = task.batch(task.epoch(0)[0])
-    shown = list(task.format_batch(batch))
-    assert len(shown) == batch.source.shape[0]
-    assert shown[0].count(" -> ") == 1
+    lines = list(task.format_batch(batch))
+    assert len(lines) == batch.source.shape[0]
+    assert lines[0].count(" -> ") == 1
 
 
-def test_data_in_a_line() -> None:
-    task, _ = ready(data={"test_share": 0.1})
+def test_the_description_has_the_splits_and_the_tokenizer() -> None:
+    task, _ = task_and_model(data={"test_share": 0.1})
     assert task.splits() == ("train", "valid", "test")
-    told = task.describe()
+    description = task.describe()
     for words in (" training", " validation", " test", "character tokens"):
-        assert words in told
+        assert words in description
 
 
 def test_a_task_that_only_predicts_has_no_data() -> None:
-    task, _ = ready()
+    task, _ = task_and_model()
     with pytest.raises(UserError, match="has not read any data"):
         _ = Language.from_files(task.experiment, task.files()).data
