@@ -45,9 +45,7 @@ def needs() -> list[Need]:
                         if other_name in config.sections()[other_section].model_fields:
                             values = allowed(condition, config.choices(other))
                             if isinstance(condition, AllBut) and not config.choices(other):
-                                raise AssertionError(
-                                    f"{section}.{name}: needs values of {other} that can't be listed"
-                                )
+                                raise AssertionError(f"{section}.{name}: needs values of {other} that can't be listed")
                             need = Need(task, arch, f"{section}.{name}", other, values)
                             by_key.setdefault((need.key, other, values), need)
     return list(by_key.values())

@@ -15,8 +15,8 @@ from tests.tasks.conditions import config_of, keys_of_some
 
 def test_every_field_of_every_section_is_a_key() -> None:
     configs = [config_of(task, arch) for task in TASKS for arch in ARCHITECTURES]
-    sections = {(part, kind) for config in configs for part, kind in config.sections().items()}
-    fields = {f"{part}.{name}" for part, kind in sections for name in kind.model_fields}
+    sections = {(section, kind) for config in configs for section, kind in config.sections().items()}
+    fields = {f"{section}.{name}" for section, kind in sections for name in kind.model_fields}
     assert set(all_keys()) == fields
 
 
@@ -33,7 +33,7 @@ def test_every_key_has_a_description_a_type_and_an_option() -> None:
         assert key.option.removeprefix("--").replace("-", "_") == key.dotted
 
 
-def test_the_parts_too_are_described() -> None:
+def test_sections_have_a_description() -> None:
     assert all((field.description or "").endswith(".") for field in Experiment.model_fields.values())
 
 
@@ -44,7 +44,7 @@ def test_a_key_of_several_models_lists_them_all() -> None:
     assert all_keys()["train.lr"].archs == ()
 
 
-def test_what_may_be_none_is_known() -> None:
+def test_a_key_says_whether_it_may_be_none() -> None:
     assert all_keys()["train.clip_norm"].optional
     assert not all_keys()["train.lr"].optional
     never_none = {key.name for key in keys_of_some() if key.section == "model"}
@@ -71,31 +71,31 @@ def test_the_nearest_key_of_every_key_is_itself() -> None:
         assert nearest_key(dotted) == nearest_key(dotted.replace("_", "-")) == dotted
 
 
-def test_a_typing_error_has_a_nearest_key_in_its_section() -> None:
-    """A letter doubled, one left out, two swapped, in names that are long enough."""
+def test_the_nearest_key_of_a_typing_error_is_in_its_section() -> None:
+    """A doubled, a missing or two swapped letters, in names of at least four."""
     for key in all_keys().values():
         name = key.name
         if len(name) < 4:
             continue
         for wrong in (name + name[-1], name[:2] + name[3:], name[:1] + name[2] + name[1] + name[3:]):
-            found = nearest_key(f"{key.section}.{wrong}")
-            assert found in all_keys(), wrong
-            assert (found or "").startswith(f"{key.section}."), wrong
+            nearest = nearest_key(f"{key.section}.{wrong}")
+            assert nearest in all_keys(), wrong
+            assert (nearest or "").startswith(f"{key.section}."), wrong
 
 
-def test_names_of_other_libraries_have_a_key() -> None:
+def test_names_in_other_libraries_have_a_key() -> None:
     for name, dotted in ALSO_CALLED.items():
         assert dotted in all_keys()
         assert nearest_key(f"{dotted.partition('.')[0]}.{name}") == nearest_key(name) == dotted
 
 
-def test_what_is_like_nothing_finds_nothing() -> None:
+def test_a_name_unlike_any_key_has_no_nearest_key() -> None:
     assert nearest_key("train.qqqq") is None
     assert nearest_key("") is None
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_files_come_first(task: str) -> None:
+def test_the_keys_for_files_come_first(task: str) -> None:
     data, train = (TASKS[task].config.sections()[name] for name in ("data", "train"))
     assert list(data.model_fields)[:4] == ["train", "valid", "test", "corpus"]
     assert next(iter(train.model_fields)) == "epochs"

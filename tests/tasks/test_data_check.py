@@ -1,4 +1,4 @@
-"""What `check_data` calls an error is what training refuses, and nothing else is; its findings in rows of any task."""
+"""`check_data` finds an error exactly if training refuses the data; the check of rows of any task."""
 
 from pathlib import Path
 
@@ -28,28 +28,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("refusals")
 
 
-def refused(whole: Experiment, folder: Path) -> str | None:
-    """The sentence that training would end with, as the tasks read their data."""
-    making = folder / "ready"
-    making.mkdir(exist_ok=True)
+def training_error(config: Experiment, folder: Path) -> str | None:
+    """The error message of training, as the tasks read their data; None without an error."""
+    out = folder / "ready"
+    out.mkdir(exist_ok=True)
     try:
-        source = DataSource.resolve(whole.data, TASKS[whole.task].data_spec).hashed()
-        if whole.task == "language":
-            write_streams(source, language.learner(source.data), making)
+        source = DataSource.resolve(config.data, TASKS[config.task].data_spec).hashed()
+        if config.task == "language":
+            write_streams(source, language.learner(source.data), out)
         else:
-            write_dataset(source, SCHEMAS[whole.task](source.data), source.examples, making)
+            write_dataset(source, SCHEMAS[config.task](source.data), source.examples, out)
     except UserError as error:
         return str(error)
     return None
 
 
-def agree(whole: Experiment, folder: Path) -> None:
-    wrong, found = refused(whole, folder), check_data(whole)
-    told = list(found.lines())
-    assert found.ok == (wrong is None), (wrong, told)
-    if wrong and "(and " not in wrong:  # where several labels are refused together the sentences differ
-        places = [place for finding in found.findings if finding.kind == "error" for place in finding.locations]
-        assert not places or any(wrong.startswith(place) for place in places), (wrong, told)
+def assert_agree(config: Experiment, folder: Path) -> None:
+    error, inspection = training_error(config, folder), check_data(config)
+    lines = list(inspection.lines())
+    assert inspection.ok == (error is None), (error, lines)
+    if error and "(and " not in error:  # the messages differ if several labels are refused together
+        locations = [
+            location for finding in inspection.findings if finding.kind == "error" for location in finding.locations
+        ]
+        assert not locations or any(error.startswith(location) for location in locations), (error, lines)
 
 
 rows = st.one_of(
@@ -71,7 +73,7 @@ BAD_LINES = st.sampled_from(["refuse", "skip"])
     on_rare_label=st.sampled_from(["refuse", "skip", "keep"]),
     test_share=st.sampled_from([0.0, 0.3]),
 )
-def test_tables(
+def test_tables_of_texts_with_labels(
     folder: Path,
     train: str,
     valid: str | None,
@@ -84,10 +86,10 @@ def test_tables(
     data |= {"on_bad_line": on_bad_line, "on_rare_label": on_rare_label}
     data |= {"valid_share": 0.3} if valid is None else {}
     data |= {"test_share": test_share} if test is None else {}
-    for part, text in (("train", train), ("valid", valid), ("test", test)):
+    for split, text in (("train", train), ("valid", valid), ("test", test)):
         if text is not None:
-            data[part] = write(folder / f"{part}.tsv", text)
-    agree(experiment({"task": "classify", "data": data}), folder)
+            data[split] = write(folder / f"{split}.tsv", text)
+    assert_agree(experiment({"task": "classify", "data": data}), folder)
 
 
 words = st.sampled_from(["go A", "on B", "stop A", "there B", "x C", "bad", "bad row here", "", "", ""])
@@ -101,7 +103,7 @@ def test_tagged_words(folder: Path, train: str, valid: str | None, on_bad_line: 
     data: dict[str, object] = {"on_bad_line": on_bad_line, "train": write(folder / "train.conll", train)}
     if valid is not None:
         data["valid"] = write(folder / "valid.conll", valid)
-    agree(experiment({"task": "tag", "data": data}), folder)
+    assert_agree(experiment({"task": "tag", "data": data}), folder)
 
 
 streams_of_text = st.one_of(st.text("a\nb ", max_size=40).map(str.encode), st.binary(max_size=30))
@@ -117,7 +119,7 @@ def test_text(folder: Path, train: list[bytes], valid: bytes | None, tokenizer: 
     data["train"] = [write(folder / f"train{number}.txt", text) for number, text in enumerate(train)]
     if valid is not None:
         data["valid"] = write(folder / "valid.txt", valid)
-    agree(experiment({"task": "language", "data": data}), folder)
+    assert_agree(experiment({"task": "language", "data": data}), folder)
 
 
 sides = st.sampled_from([b"one", b"two three", b"four", b"", b" ", b"caf\xe9", b"a\tb"])
@@ -127,25 +129,28 @@ two_sides = st.one_of(st.tuples(one_side, one_side), many.map(lambda lines: (b"\
 
 
 @given(train=two_sides, valid=st.none() | two_sides, on_bad_line=BAD_LINES)
-def test_files_line_by_line(
+def test_parallel_text_files(
     folder: Path, train: tuple[bytes, bytes], valid: tuple[bytes, bytes] | None, on_bad_line: str
 ) -> None:
     data: dict[str, object] = {"on_bad_line": on_bad_line, "tokenizer": "character"}
     data |= {"valid_share": 0.3} if valid is None else {}
-    for part, both in (("train", train), ("valid", valid)):
-        if both is not None:
-            data[part] = [write(folder / f"{part}.{end}", text) for end, text in zip(("en", "fr"), both, strict=True)]
-    agree(experiment({"task": "translate", "data": data}), folder)
+    for split, texts in (("train", train), ("valid", valid)):
+        if texts is not None:
+            data[split] = [
+                write(folder / f"{split}.{language_}", text)
+                for language_, text in zip(("en", "fr"), texts, strict=True)
+            ]
+    assert_agree(experiment({"task": "translate", "data": data}), folder)
 
 
 @given(train=tables, valid=st.none() | tables, on_bad_line=BAD_LINES)
 def test_tables_of_pairs(folder: Path, train: str, valid: str | None, on_bad_line: str) -> None:
     data: dict[str, object] = {"on_bad_line": on_bad_line, "tokenizer": "character"}
     data |= {"valid_share": 0.3} if valid is None else {}
-    for part, text in (("train", train), ("valid", valid)):
+    for split, text in (("train", train), ("valid", valid)):
         if text is not None:
-            data[part] = write(folder / f"{part}.tsv", text)
-    agree(experiment({"task": "translate", "data": data}), folder)
+            data[split] = write(folder / f"{split}.tsv", text)
+    assert_agree(experiment({"task": "translate", "data": data}), folder)
 
 
 # The rows of any task --------------------------------------------------------------------------------------------
@@ -154,7 +159,7 @@ CLEAN = "".join(f"the text of number {number}\tle texte du numéro {number}\n" f
 
 
 def inspect_rows(**data: object) -> Inspection:
-    """What a task without a check of its own would hear of these data."""
+    """The inspection of a task without its own check."""
     inspection = Inspection("translate")
     section = experiment({"task": "translate", "data": {**data, "on_bad_line": "skip"}}).data
     source = DataSource.resolve(section, TASKS["translate"].data_spec, inspection.add_error)
@@ -162,7 +167,7 @@ def inspect_rows(**data: object) -> Inspection:
     return inspection
 
 
-def test_every_task_of_ours_has_its_check_and_others_have_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_built_in_tasks_have_their_own_check_and_others_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {name: getattr(entry.check, "__self__", entry.check).__module__ for name, entry in TASKS.items()}
     assert own.pop("language") == "seqloom.tasks.text_check"
     assert all(own[name] == f"seqloom.tasks.{name}.check" for name in ("classify", "tag", "translate", "caption"))

@@ -1,4 +1,4 @@
-"""Every experiment that can be is resolved; every other is one sentence that names its key."""
+"""Every supported experiment is resolved; every other one is an error that names its key."""
 
 import re
 from typing import Any
@@ -35,37 +35,37 @@ WRONG: list[Any] = [
 ]
 
 
-def possible(task: str, arch: str) -> bool:
+def is_supported(task: str, arch: str) -> bool:
     return not (task in ("language", "translate", "caption") and arch == "mixer")
 
 
-def refusal(raw: dict[str, Any]) -> str:
+def error_message(raw: dict[str, Any]) -> str:
     """The error message of an invalid experiment."""
     with pytest.raises(ConfigError) as caught:
         experiment(raw)
-    return checked_sentence(caught.value)
+    return checked_message(caught.value)
 
 
-def checked_sentence(error: ConfigError) -> str:
-    sentence = str(error)
-    assert not JARGON.search(sentence), sentence
-    assert sentence.endswith((".", "?", "lists all)"))
-    assert len(sentence) < 400
-    return sentence
+def checked_message(error: ConfigError) -> str:
+    message = str(error)
+    assert not JARGON.search(message), message
+    assert message.endswith((".", "?", "lists all)"))
+    assert len(message) < 400
+    return message
 
 
-def test_every_cell_of_the_matrix_is_resolved_or_says_what_can() -> None:
+def test_every_task_and_architecture_resolves_or_the_error_names_the_supported_ones() -> None:
     for task in TASKS:
         for arch in ARCHITECTURES:
             for size in names.SIZES:
                 raw = {"task": task, "model": {"arch": arch, "size": size}}
-                if possible(task, arch):
+                if is_supported(task, arch):
                     assert experiment(raw).model.arch == arch
                 else:
-                    assert "rnn and transformer can" in refusal(raw)
+                    assert "rnn and transformer can" in error_message(raw)
 
 
-def test_sizes_are_given_for_every_architecture_and_size() -> None:
+def test_every_architecture_has_every_size() -> None:
     for architecture in ARCHITECTURES.values():
         sizes = architecture.family.sizes
         assert set(sizes) == set(names.SIZES)
@@ -73,86 +73,86 @@ def test_sizes_are_given_for_every_architecture_and_size() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_resolved_experiment_is_read_again_as_itself(task: str) -> None:
+def test_a_resolved_experiment_resolves_to_itself(task: str) -> None:
     for arch in ARCHITECTURES:
-        if possible(task, arch):
+        if is_supported(task, arch):
             once = experiment({"task": task, "model": {"arch": arch}})
             assert experiment(once.model_dump()) == once
             assert experiment(once.model_dump(exclude_none=True)) == once
 
 
-def test_it_is_frozen() -> None:
+def test_an_experiment_is_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
         experiment({"task": "tag"}).seed = 2  # type: ignore[misc]
 
 
 def with_value(key: Key, value: object, task: str) -> dict[str, Any]:
-    archs = [arch for arch in key.archs or ("gru",) if possible(task, arch)]
+    archs = [arch for arch in key.archs or ("gru",) if is_supported(task, arch)]
     raw: dict[str, Any] = {"task": task, "model": {"arch": archs[0] if archs else "gru"}}
     return merge_values(raw, {key.section: {key.name: value}})
 
 
 def tasks_of(key: Key) -> tuple[str, ...]:
-    """Those that have it, with a model that has it too."""
-    return tuple(task for task in key.tasks if any(possible(task, arch) for arch in key.archs or ("gru",)))
+    """The tasks that have the key with a model that has it too."""
+    return tuple(task for task in key.tasks if any(is_supported(task, arch) for arch in key.archs or ("gru",)))
 
 
 @pytest.mark.parametrize("key", all_keys().values(), ids=lambda key: key.dotted)
-def test_a_wrong_value_is_one_sentence_with_its_key(key: Key) -> None:
-    sentences = []
+def test_the_error_of_an_invalid_value_names_its_key(key: Key) -> None:
+    messages = []
     for task in tasks_of(key):
         for wrong in WRONG:
             try:
                 experiment(with_value(key, wrong, task))
             except ConfigError as error:
-                sentences.append(checked_sentence(error))
-    assert all(key.dotted in sentence for sentence in sentences), sentences
-    assert sentences or key.dotted == "decode.prompt"
+                messages.append(checked_message(error))
+    assert all(key.dotted in message for message in messages), messages
+    assert messages or key.dotted == "decode.prompt"
 
 
 @pytest.mark.parametrize("key", all_keys().values(), ids=lambda key: key.dotted)
-def test_true_is_no_number_and_a_number_no_truth(key: Key) -> None:
+def test_booleans_and_numbers_are_not_interchangeable(key: Key) -> None:
     if key.kind is bool:
-        assert key.dotted in refusal(with_value(key, 7, tasks_of(key)[0]))
+        assert key.dotted in error_message(with_value(key, 7, tasks_of(key)[0]))
     if key.kind in (int, float):
-        assert key.dotted in refusal(with_value(key, True, tasks_of(key)[0]))
+        assert key.dotted in error_message(with_value(key, True, tasks_of(key)[0]))
 
 
 @pytest.mark.parametrize("key", [key for key in all_keys().values() if key.choices], ids=lambda key: key.dotted)
-def test_a_wrong_word_is_told_the_right_ones(key: Key) -> None:
-    sentence = refusal(with_value(key, key.choices[0] + "x", tasks_of(key)[0]))
-    assert key.choices[0] in sentence
-    assert "Did you mean" in sentence
+def test_the_error_of_an_invalid_choice_lists_the_valid_ones(key: Key) -> None:
+    message = error_message(with_value(key, key.choices[0] + "x", tasks_of(key)[0]))
+    assert key.choices[0] in message
+    assert "Did you mean" in message
 
 
 @pytest.mark.parametrize("key", keys_of_some(), ids=lambda key: key.dotted)
-def test_a_key_of_another_task_says_whose_it_is(key: Key) -> None:
+def test_the_error_of_a_key_of_another_task_names_that_task(key: Key) -> None:
     kinds = {bool: True, int: 2, float: 0.5, str: "x", tuple: "en"}
     own = {"data.sample": 2000, "data.image_size": 32, "data.max_ratio": 2.0}
     own |= dict.fromkeys(("data.source_language", "data.target_language"), "de")
     value = key.choices[0] if key.choices else own.get(key.dotted, kinds[key.kind])
     for task in set(TASKS) - set(key.tasks):
-        sentence = refusal(with_value(key, value, task))
-        assert key.dotted in sentence or (key.section == "decode" and sentence.startswith("decode has no effect in "))
-        assert key.tasks[0] in sentence
+        message = error_message(with_value(key, value, task))
+        assert key.dotted in message or (key.section == "decode" and message.startswith("decode has no effect in "))
+        assert key.tasks[0] in message
 
 
 @pytest.mark.parametrize("key", keys_of_some(), ids=lambda key: key.dotted)
-def test_a_key_that_does_not_apply_does_not_exist(key: Key) -> None:
+def test_a_section_has_only_the_keys_of_its_task_and_architecture(key: Key) -> None:
     for task in TASKS:
         for arch in ("gru", "transformer", "mixer"):
             config = TASKS[task].config.with_family(ARCHITECTURES[arch].family)
             section = config.sections().get(key.section)
-            there = section is not None and key.name in section.model_fields
-            assert there == (task in key.tasks and (not key.archs or arch in key.archs))
+            exists = section is not None and key.name in section.model_fields
+            assert exists == (task in key.tasks and (not key.archs or arch in key.archs))
 
 
-def test_a_key_of_another_task_that_is_none_is_not_said() -> None:
+def test_a_key_of_another_task_may_be_none() -> None:
     plain = experiment({"task": "tag"})
     assert experiment({"task": "tag", "data": {"text": None}, "train": {"bptt": "none"}, "decode": {}}) == plain
 
 
-def test_what_an_option_for_another_task_leaves_without_a_use_goes() -> None:
+def test_keys_of_the_file_without_effect_in_another_task_are_dropped() -> None:
     file = {"task": "classify", "data": {"text": "review"}, "model": {"pool": "max"}, "train": {"lr": 0.5}}
     assert experiment(file, over={"task": "tag"}) == experiment({"task": "tag", "train": {"lr": 0.5}})
     with pytest.raises(
@@ -170,13 +170,13 @@ def test_a_config_is_composed_once() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
+def test_the_error_of_a_corpus_of_another_task_lists_the_corpora(task: str) -> None:
     own = set(TASKS[task].data_spec.corpora)
-    for corpus in {name for each in TASKS.values() for name in each.data_spec.corpora} - own:
-        sentence = refusal({"task": task, "data": {"corpus": corpus}})
-        assert sentence.startswith(f"data.corpus is {corpus}, which is not a corpus for {task} (only for ")
-        assert all(name in sentence.partition("Use ")[2] for name in own)
-    assert "expected one of" in refusal({"task": task, "data": {"corpus": "nonsense"}})
+    for corpus in {name for entry in TASKS.values() for name in entry.data_spec.corpora} - own:
+        message = error_message({"task": task, "data": {"corpus": corpus}})
+        assert message.startswith(f"data.corpus is {corpus}, which is not a corpus for {task} (only for ")
+        assert all(name in message.partition("Use ")[2] for name in own)
+    assert "expected one of" in error_message({"task": task, "data": {"corpus": "nonsense"}})
 
 
 @pytest.mark.parametrize(
@@ -247,9 +247,9 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_says_so(raw: dict[str, Any], words: list[str]) -> None:
-    sentence = refusal(raw)
-    assert all(word in sentence for word in words), sentence
+def test_the_error_of_an_invalid_experiment_names_the_keys(raw: dict[str, Any], words: list[str]) -> None:
+    message = error_message(raw)
+    assert all(word in message for word in words), message
 
 
 @pytest.mark.parametrize(
@@ -263,53 +263,53 @@ def test_what_does_not_fit_says_so(raw: dict[str, Any], words: list[str]) -> Non
         {"task": "tag", "model": {"arch": "bert"}},
     ],
 )
-def test_what_is_like_nothing_is_no_occasion_for_a_guess(raw: dict[str, Any]) -> None:
-    sentence = refusal(raw)
-    assert "Did you mean" not in sentence
-    assert re.search("lists all|A config has|expected one of|Known", sentence)
+def test_a_name_unlike_any_other_has_no_suggestion(raw: dict[str, Any]) -> None:
+    message = error_message(raw)
+    assert "Did you mean" not in message
+    assert re.search("lists all|A config has|expected one of|Known", message)
 
 
-def test_a_value_that_a_default_follows_from_is_the_one_that_is_named() -> None:
+def test_the_error_names_the_value_that_a_default_is_derived_from() -> None:
     raw = {"task": "language", "model": {"arch": "transformer"}, "train": {"bptt": "x"}}
-    assert refusal(raw).startswith("train.bptt is 'x'")
+    assert error_message(raw).startswith("train.bptt is 'x'")
 
 
-def test_a_long_wrong_value_is_not_shown_whole() -> None:
-    assert len(refusal({"task": "tag", "train": {"lr": "x" * 10_000}})) < 150
+def test_a_long_invalid_value_is_truncated_in_the_error() -> None:
+    assert len(error_message({"task": "tag", "train": {"lr": "x" * 10_000}})) < 150
 
 
-def test_steps_take_the_place_of_epochs_unless_both_are_said() -> None:
+def test_steps_replace_epochs_unless_both_are_set() -> None:
     assert experiment({"task": "tag"}).train.epochs == 15
     assert experiment({"task": "tag", "train": {"steps": 5}}).train.epochs is None
     assert experiment({"task": "tag", "train": {"steps": 5, "epochs": 2}}).train.epochs == 2
     assert experiment({"task": "tag", "train": {"steps": "none"}}).train.epochs == 15
 
 
-def test_decay_comes_with_adamw_alone() -> None:
+def test_weight_decay_has_a_default_only_with_adamw() -> None:
     assert experiment({"task": "tag", "model": {"arch": "transformer"}}).train.weight_decay == 0.01
     other = {"task": "tag", "model": {"arch": "transformer"}, "train": {"optimizer": "sgd"}}
     assert experiment(other).train.weight_decay == 0
 
 
-def test_lengths_follow_each_other() -> None:
+def test_the_length_of_the_model_follows_the_data() -> None:
     assert experiment({"task": "tag", "model": {"arch": "mixer"}, "data": {"max_length": 9}}).model.max_length == 9  # type: ignore[union-attr]
     model = experiment({"task": "language", "model": {"arch": "transformer"}, "train": {"bptt": 9}}).model
     assert model.max_length == 9  # type: ignore[union-attr]
 
 
 @given(st.integers(3, 300))
-def test_letters_leave_room_for_the_word(width: int) -> None:
+def test_the_character_width_is_smaller_than_the_word_width(width: int) -> None:
     model = experiment({"task": "tag", "model": {"dim": width}}).model
     assert model.character_width is not None
     assert 0 < model.character_width < width
     assert model.character_width % 2 == 0
 
 
-def test_none_switches_off_what_has_a_default_and_elsewhere_means_the_default() -> None:
+def test_none_disables_an_optional_key_and_otherwise_means_the_default() -> None:
     for none in (None, "none"):
-        whole = experiment({"task": "classify", "train": {"clip_norm": none}, "data": {"max_length": none}})
-        assert whole.train.clip_norm is None
-        assert whole.data.max_length == 512
+        config = experiment({"task": "classify", "train": {"clip_norm": none}, "data": {"max_length": none}})
+        assert config.train.clip_norm is None
+        assert config.data.max_length == 512
     assert experiment({"task": "classify", "model": {"pool": None}}).model.pool == "mean"
     assert experiment({"task": "tag", "model": {"characters": "none"}}).model.characters == "none"
 
@@ -320,19 +320,19 @@ def test_one_file_is_a_list_of_one_and_a_column_may_be_a_number() -> None:
     assert data.text == "2"
 
 
-def test_languages_are_said_one_by_one_or_together_or_all() -> None:
-    def chosen(languages: Any) -> tuple[str, ...]:
+def test_languages_are_a_list_a_string_or_all() -> None:
+    def resolved(languages: Any) -> tuple[str, ...]:
         return experiment({"task": "classify", "data": {"languages": languages}}).data.languages
 
-    assert chosen("en, fr,de") == chosen(["fr", "de", "en"]) == chosen(["de", "fr,en"]) == ("de", "en", "fr")
-    assert chosen("all") == LANGUAGES
+    assert resolved("en, fr,de") == resolved(["fr", "de", "en"]) == resolved(["de", "fr,en"]) == ("de", "en", "fr")
+    assert resolved("all") == LANGUAGES
     assert experiment({"task": "classify"}).data.languages == FAMILIAR
 
 
 @pytest.mark.parametrize("task", ["translate", "caption"])
-def test_an_answer_may_be_as_long_as_those_learnt_from_and_end(task: str) -> None:
-    def length(**parts: Any) -> int | None:
-        decode = experiment({"task": task, **parts}).decode
+def test_the_default_length_of_answers_is_that_of_the_targets_and_the_end(task: str) -> None:
+    def length(**sections: Any) -> int | None:
+        decode = experiment({"task": task, **sections}).decode
         return None if decode is None else decode.max_length
 
     assert length() == 129

@@ -1,4 +1,4 @@
-"""What people see of runs that translate, or describe pictures: on the page, at the end of training, as an answer."""
+"""Reports of translation and captioning: the page, the terminal after training, answers."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from tests.lens.run_folders import caption, translate
 from tests.views.test_html import read
 
 
-def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Path) -> None:
+def test_a_translation_report_has_signatures_lengths_and_the_worst_examples_first(tmp_path: Path) -> None:
     html = read_report(translate(tmp_path / "run")).html()
     text = read(html).text
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in text
@@ -30,7 +30,7 @@ def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Pat
     assert "<title>output ·cent, source ·hundred: 0.7429</title>" in html
 
 
-def test_captions_stand_beside_their_picture_or_its_name(tmp_path: Path) -> None:
+def test_captions_are_beside_their_image_or_its_name(tmp_path: Path) -> None:
     html = read_report(caption(tmp_path / "run")).html()
     assert len(re.findall('<img alt="" src="data:image/png;base64,', html)) == 1
     assert "1 of these 2 differs from the reference." in html
@@ -38,7 +38,7 @@ def test_captions_stand_beside_their_picture_or_its_name(tmp_path: Path) -> None
     assert '<use href="#picture-' in html
 
 
-def test_attention_without_its_picture_is_drawn_bare(tmp_path: Path) -> None:
+def test_attention_is_drawn_without_a_thumbnail_too(tmp_path: Path) -> None:
     folder = caption(tmp_path / "run")
     scores = json.loads((folder / "scores.json").read_text())
     del scores["details"]["attention"]["thumbnail"]
@@ -48,93 +48,95 @@ def test_attention_without_its_picture_is_drawn_bare(tmp_path: Path) -> None:
     assert "<title>·red, row 1, column 2: 0.7188</title>" in html
 
 
-def test_an_answer_is_as_right_as_it_was_measured(tmp_path: Path) -> None:
+def test_an_example_is_marked_as_it_was_scored(tmp_path: Path) -> None:
     folder = caption(tmp_path / "run")
     scores = json.loads((folder / "scores.json").read_text())
-    said = {"image": "1.png", "references": ["A Red Disc"], "caption": "a red disc"}
-    for told, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each is word for word")):
-        scores["details"]["examples"] = [{**said, **told}]
+    example = {"image": "1.png", "references": ["A Red Disc"], "caption": "a red disc"}
+    for measured, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each is word for word")):
+        scores["details"]["examples"] = [{**example, **measured}]
         (folder / "scores.json").write_text(json.dumps(scores))
         html = read_report(folder).html()
         assert f"{count} the reference." in html
-        assert ("<mark>" in html) == (not told)
+        assert ("<mark>" in html) == (not measured)
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_many_regions_are_drawn_some_as_one() -> None:
-    for side, one in ((16, 1), (33, 2), (128, 4)):
+def test_many_regions_are_drawn_in_merged_cells() -> None:
+    for side, cell in ((16, 1), (33, 2), (128, 4)):
         weights = [[1 / side**2] * side**2 for _ in range(61)]
-        told = {"tokens": ["a"] * 60, "regions": [side, side], "attention": weights}
-        found = CaptionReport({}, {"attention": told}).attention
-        assert found is not None
-        assert len(found.output) == 60
-        drawn = found.figure
-        assert isinstance(drawn, Panels)
-        assert drawn.shape == (-(-side // one), -(-side // one))
-        assert drawn.weights[0][0][0] == pytest.approx(one**2 / side**2)
-        assert (f"{one} by {one} regions are drawn as one cell" in drawn.caption) == (one > 1)
-    assert CaptionReport({}, {"attention": {**told, "regions": [10**6, 10**6]}}).attention is None
+        details = {"tokens": ["a"] * 60, "regions": [side, side], "attention": weights}
+        attention = CaptionReport({}, {"attention": details}).attention
+        assert attention is not None
+        assert len(attention.output) == 60
+        figure = attention.figure
+        assert isinstance(figure, Panels)
+        assert figure.shape == (-(-side // cell), -(-side // cell))
+        assert figure.weights[0][0][0] == pytest.approx(cell**2 / side**2)
+        assert (f"{cell} by {cell} regions are drawn as one cell" in figure.caption) == (cell > 1)
+    assert CaptionReport({}, {"attention": {**details, "regions": [10**6, 10**6]}}).attention is None
 
 
-@pytest.mark.parametrize("told", [[1], {"tokens": [1], "source_tokens": ["b"], "attention": [[0.5]]}, "?"])
-def test_the_picture_of_a_crafted_folder(tmp_path: Path, told: object) -> None:
+@pytest.mark.parametrize("attention", [[1], {"tokens": [1], "source_tokens": ["b"], "attention": [[0.5]]}, "?"])
+def test_crafted_attention_does_not_break_the_report(tmp_path: Path, attention: object) -> None:
     folder = translate(tmp_path / "run")
     scores = json.loads((folder / "scores.json").read_text())
-    scores["details"]["attention"] = told
+    scores["details"]["attention"] = attention
     (folder / "scores.json").write_text(json.dumps(scores))
     write_report(folder)
     assert (folder / "report.html").exists()
-    assert (folder / "attention.svg").exists() == isinstance(told, dict)
+    assert (folder / "attention.svg").exists() == isinstance(attention, dict)
 
 
-def test_weights_of_another_shape_are_left_out() -> None:
-    for odd in (
+def test_attention_of_another_shape_is_left_out() -> None:
+    for attention in (
         {"tokens": ["a"], "source_tokens": ["b"], "attention": [[0.5, 0.5]]},
         {"tokens": ["a"], "regions": [2, 2, 2], "attention": [[1.0]]},
         {"tokens": ["a"], "regions": [-1, -1], "attention": [[1.0]]},
         {"tokens": ["a"], "source_tokens": ["b"], "attention": [["x"]]},
     ):
-        assert TranslateReport({}, {"attention": odd}).attention is None
+        assert TranslateReport({}, {"attention": attention}).attention is None
 
 
-def test_bins_without_sentences_or_an_end() -> None:
+def test_incomplete_bins_are_left_out_or_completed() -> None:
     bins = [{"from": 1, "to": 3, "sentences": 0}, {"from": 4, "sentences": 2, "bleu": "inf", "chrf": 3}]
-    (one,) = TranslateReport({}, {"by_length": bins}).by_length
-    assert (one.low, one.high, one.sentences, one.scores) == (4, 4, 2, {"chrf": 3})
+    (bin_,) = TranslateReport({}, {"by_length": bins}).by_length
+    assert (bin_.low, bin_.high, bin_.sentences, bin_.scores) == (4, 4, 2, {"chrf": 3})
 
 
 def examples_of(kind: type[GenerationReport], example: dict[str, object]) -> list[str]:
-    """As they stand in the terminal."""
-    shown = kind({}, {"examples": [example]}).example_lines()
-    return [str(remark.text) for remark in shown if isinstance(remark, Remark)]
+    """The lines of the example in the terminal."""
+    lines = kind({}, {"examples": [example]}).example_lines()
+    return [str(remark.text) for remark in lines if isinstance(remark, Remark)]
 
 
-def test_a_long_example_is_cut() -> None:
+def test_a_long_example_is_truncated() -> None:
     example = {"text": "a", "translation": "b" * 300, "references": ["c"], "right": False}
-    (said,) = examples_of(TranslateReport, example)
-    assert f"{'b' * 200}… (100 more characters) (expected: c)" in said
+    (line,) = examples_of(TranslateReport, example)
+    assert f"{'b' * 200}… (100 more characters) (expected: c)" in line
 
 
-def test_an_example_in_the_terminal_is_as_right_as_it_was_measured() -> None:
+def test_an_example_in_the_terminal_is_marked_as_it_was_scored() -> None:
     example = {"image": "1.png", "caption": "a dog .", "references": ["A dog ."]}
-    said = [examples_of(CaptionReport, {**example, **told})[0] for told in ({}, {"right": False}, {"right": True})]
-    assert [line.partition(" (")[2] for line in said] == ["expected: A dog .)"] * 2 + [""]
+    lines = [
+        examples_of(CaptionReport, {**example, **measured})[0] for measured in ({}, {"right": False}, {"right": True})
+    ]
+    assert [line.partition(" (")[2] for line in lines] == ["expected: A dog .)"] * 2 + [""]
 
 
 @pytest.mark.parametrize(
-    ("cut_by", "told"),
+    ("cut_by", "message"),
     [
         ("length", "not ended: --max-length allows more tokens"),
         ("positions", "not ended: the model can generate at most 2 tokens; train with a larger --data.max-length"),
         ("rules", "not ended: the options leave no token to generate"),
     ],
 )
-def test_why_an_answer_did_not_end(cut_by: str, told: str) -> None:
+def test_an_answer_not_ended_has_its_reason(cut_by: str, message: str) -> None:
     answer = {"translation": "a b", "tokens": ["a", "b"], "score": -1.0, "ended": False, "cut_by": cut_by, "text": "x"}
-    assert [line.plain.strip() for line in TranslateReport.answer_lines(answer, None)] == ["a b", told, "x"]
+    assert [line.plain.strip() for line in TranslateReport.answer_lines(answer, None)] == ["a b", message, "x"]
 
 
-def test_what_evaluate_says_of_answers() -> None:
+def test_evaluate_prints_remarks_signatures_and_bins() -> None:
     scores = {"bleu": 0.0, "exact_match": 0.5}
     bins = [{"from": 3, "to": 7, "sentences": 2, "bleu": 0.0, "chrf": 50.0, "exact_match": 0.5}]
     details = {"cut": 2, "signatures": {"bleu": "nrefs:1"}, "by_length": bins}
@@ -150,7 +152,7 @@ def test_what_evaluate_says_of_answers() -> None:
     assert list(TranslateReport({"bleu": 3.0}, {}).evaluation_lines()) == []
 
 
-def test_several_hypotheses_are_below_their_source() -> None:
+def test_the_n_best_hypotheses_are_below_their_source() -> None:
     hypotheses = [{"translation": text, "score": -0.5, "ended": True} for text in ("deux", "trois")]
     answer = {"text": "two", **hypotheses[0]}
     assert [line.plain for line in TranslateReport.answer_lines(answer, 80)] == ["deux", "    two"]

@@ -1,4 +1,4 @@
-"""What a model has never read: told where something is known beside it, refused where nothing is."""
+"""Characters missing from train: a text with some of them is reported, a text of them alone is refused."""
 
 import json
 from pathlib import Path
@@ -20,24 +20,24 @@ from tests.training.test_checkpointer import signal_at
 KINDS = ["bpe", "byte", "word", "character"]
 
 
-def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Translate:
+def task_of(kind: str, folder: Path, *, restored: bool, **data: object) -> Translate:
     task = translate_task(folder, tokenizer=kind, **data)
-    return Translate.from_files(task.experiment, task.files()) if saved else task
+    return Translate.from_files(task.experiment, task.files()) if restored else task
 
 
-@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("restored", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool, tmp_path: Path) -> None:
-    source = source_of(kind, tmp_path, saved=saved)
+def test_a_text_of_unknown_characters_alone_is_refused(kind: str, restored: bool, tmp_path: Path) -> None:
+    task = task_of(kind, tmp_path, restored=restored)
     with pytest.raises(UserError, match=r"^text 2: '漢字  语' has no word in the model's vocabulary\. Give a text"):
-        source.encode_inputs(["one two", "漢字  语"])
-    assert set("".join(source.unknown_tokens("one 漢字 one"))) == set("漢字")
-    assert source.encode_inputs(["one 漢字"])[1][0]["text"] == "one 漢字"
-    assert source.unknown_tokens("one two") == []
+        task.encode_inputs(["one two", "漢字  语"])
+    assert set("".join(task.unknown_tokens("one 漢字 one"))) == set("漢字")
+    assert task.encode_inputs(["one 漢字"])[1][0]["text"] == "one 漢字"
+    assert task.unknown_tokens("one two") == []
 
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
-def test_sides_are_apart_though_the_tokenizer_is_shared(kind: str, tmp_path: Path) -> None:
+def test_characters_are_known_by_side_though_the_tokenizer_is_shared(kind: str, tmp_path: Path) -> None:
     rows = [(" ".join(["abc"] * i), " ".join(["xyz"] * i)) for i in range(2, 20)]
     task = translate_task(tmp_path, rows, tokenizer=kind)
     assert task.source_tokenizer is task.target
@@ -46,7 +46,7 @@ def test_sides_are_apart_though_the_tokenizer_is_shared(kind: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
-def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> None:
+def test_a_run_without_known_characters_refuses_nothing(kind: str, tmp_path: Path) -> None:
     task = translate_task(tmp_path, tokenizer=kind)
     old = {name: text for name, text in task.files().items() if name != CHARACTERS_FILE}
     restored = Translate.from_files(task.experiment, old)
@@ -56,30 +56,30 @@ def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_run_from_before_goes_on(tmp_path: Path) -> None:
+def test_a_run_without_known_characters_resumes(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         start(tiny("translate", train={"steps": 6, "validate_every": 2}), tmp_path / "run", [signal_at(3, 15)])
     manifest = tmp_path / "run/manifest.json"
-    told = json.loads(manifest.read_text())
-    del told["files"][f"vocabulary/{CHARACTERS_FILE}"]
-    manifest.write_text(json.dumps(told))
+    content = json.loads(manifest.read_text())
+    del content["files"][f"vocabulary/{CHARACTERS_FILE}"]
+    manifest.write_text(json.dumps(content))
     (tmp_path / "run/vocabulary" / CHARACTERS_FILE).unlink()
     assert resume(tmp_path / "run").scores["valid"]
     assert not (tmp_path / "run/vocabulary" / CHARACTERS_FILE).exists()
 
 
 @pytest.mark.parametrize("kind", ["word", "character"])
-def test_nothing_is_kept_where_the_tokenizer_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
+def test_a_tokenizer_with_an_unknown_token_needs_no_known_characters(kind: str, tmp_path: Path) -> None:
     assert CHARACTERS_FILE not in translate_task(tmp_path, tokenizer=kind).files()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_capitals_are_not_new_where_all_is_lower_case(kind: str, tmp_path: Path) -> None:
-    source = source_of(kind, tmp_path, saved=True, lowercase=True)
-    assert source.unknown_tokens("ONE Two") == []
-    assert source.encode_inputs(["ONE"])[1][0]["text"] == "ONE"
+def test_capitals_are_not_unknown_to_a_lowercase_tokenizer(kind: str, tmp_path: Path) -> None:
+    task = task_of(kind, tmp_path, restored=True, lowercase=True)
+    assert task.unknown_tokens("ONE Two") == []
+    assert task.encode_inputs(["ONE"])[1][0]["text"] == "ONE"
     if kind != "word":
-        assert source_of(kind, tmp_path, saved=True).unknown_tokens("Two") == ["T"]
+        assert task_of(kind, tmp_path, restored=True).unknown_tokens("Two") == ["T"]
 
 
 def ragged(*rows: str) -> Ragged:
@@ -91,15 +91,15 @@ def byte(lowercase: bool = False) -> Tokenizer:
     return train_tokenizer("byte", [], vocabulary_size=256, min_count=1, lowercase=lowercase, sample=1)
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
-def test_characters_are_found_wherever_the_bytes_are_cut(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.tasks.known_characters.CHUNK", at_once)
+@pytest.mark.parametrize("chunk", [1, 2, 3, 100])
+def test_known_characters_do_not_depend_on_the_chunk_size(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqloom.tasks.known_characters.CHUNK", chunk)
     assert find_characters(ragged("né", "漢 A", "", "😀"), byte()) == " Ané漢😀"
     assert find_characters(ragged("ÉA", "aé"), byte(lowercase=True)) == "aé"
     assert find_characters(ragged(), byte()) == ""
 
 
-def test_too_many_are_not_kept_and_then_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_characters_are_not_saved_and_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.tasks.known_characters.MOST", 3)
     assert find_characters(ragged("abc"), byte()) == "abc"
     assert find_characters(ragged("abcd"), byte()) == ""
@@ -109,11 +109,11 @@ def test_too_many_are_not_kept_and_then_nothing_is_refused(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "content", ["", "[", "[" * 9999, "[]", '{"source": "a"}', '{"source": "a", "target": 1e999}', '["a", "b"]']
 )
-def test_a_damaged_file_is_a_sentence(content: str) -> None:
+def test_a_damaged_file_is_an_error(content: str) -> None:
     with pytest.raises(RunError, match=r"^characters\.json: not two lists of characters, so it is damaged\. Restore"):
         KnownCharacters.from_files({CHARACTERS_FILE: content})
 
 
-def test_half_of_a_surrogate_pair_is_a_sentence(tmp_path: Path) -> None:
+def test_half_of_a_surrogate_pair_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="half of a surrogate pair"):
-        source_of("bpe", tmp_path, saved=True).unknown_tokens(f"{PAIRS[0][0]} \ud800")
+        task_of("bpe", tmp_path, restored=True).unknown_tokens(f"{PAIRS[0][0]} \ud800")

@@ -25,7 +25,7 @@ NAMES = Vocabulary(list("abcde"))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=50), st.integers(1, 60))
-def test_it_is_the_most_frequent_of_all(answers: list[int], chunk: int) -> None:
+def test_the_baseline_is_the_most_frequent_label(answers: list[int], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("seqloom.tasks.label_evaluation.CHUNK", chunk)
         label = most_frequent(np.array(answers, dtype=np.uint8), NAMES)
@@ -33,37 +33,39 @@ def test_it_is_the_most_frequent_of_all(answers: list[int], chunk: int) -> None:
     assert counts[label] == max(counts.values())
 
 
-def test_it_is_loaded_from_its_file() -> None:
+def test_the_baseline_is_loaded_from_its_file() -> None:
     assert load_baseline({BASELINE_FILE: '"d"'}, NAMES) == "d"
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", '"z"', "[1]", "3", "[" * 9999])
-def test_a_damaged_file_is_a_sentence(text: str) -> None:
+def test_a_damaged_file_is_an_error(text: str) -> None:
     with pytest.raises(RunError, match=r"^usual\.json: not one of the run's answers, so it is damaged\. Restore"):
         load_baseline({BASELINE_FILE: text}, NAMES)
 
 
-def test_of_nothing_it_is_never_right() -> None:
+def test_without_examples_the_baseline_has_accuracy_0() -> None:
     assert baseline_details("a", NAMES, np.zeros((5, 5), dtype=np.int64)) == {"says": "a", "accuracy": 0.0}
 
 
-def reviews(path: Path, labels: list[str]) -> str:
+def write_table(path: Path, labels: list[str]) -> str:
     rows = "\n".join(f"text {number}\t{label}" for number, label in enumerate(labels))
     path.write_text(f"text\tlabel\n{rows}\n", encoding="utf-8")
     return str(path)
 
 
-def tagged(path: Path, tags: list[str]) -> str:
+def write_conll(path: Path, tags: list[str]) -> str:
     path.write_text("\n\n".join(f"word{i}\t{tag}\nend\t{tag}" for i, tag in enumerate(tags)) + "\n", encoding="utf-8")
     return str(path)
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(("task", "write", "ending"), [("classify", reviews, "tsv"), ("tag", tagged, "conll")])
-def test_it_is_that_of_the_training_part_on_every_file(task: str, write: Any, ending: str, tmp_path: Path) -> None:
-    """A file with another majority is measured by what was usual when the model learnt."""
+@pytest.mark.parametrize(("task", "write", "ending"), [("classify", write_table, "tsv"), ("tag", write_conll, "conll")])
+def test_the_baseline_of_every_file_is_that_of_the_training_split(
+    task: str, write: Any, ending: str, tmp_path: Path
+) -> None:
+    """A file with another majority label is compared with the majority label of the training split."""
     answers = {"train": ["x"] * 12 + ["y"] * 6, "valid": ["x", "y", "y", "y"], "other": ["y"] * 9 + ["x"]}
-    files = {name: write(tmp_path / f"{name}.{ending}", some) for name, some in answers.items()}
+    files = {name: write(tmp_path / f"{name}.{ending}", labels) for name, labels in answers.items()}
     run = seqloom.train(
         task,
         files["train"],
@@ -84,25 +86,25 @@ probabilities = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9, 1.0]), max_si
 
 
 @given(probabilities, st.integers(1, 6))
-def test_the_least_likely_are_kept_earlier_ones_first(given_: list[float], most: int) -> None:
+def test_the_least_likely_examples_are_kept_in_order(values: list[float], most: int) -> None:
     hardest = HardestExamples(most)
-    for number, probability in enumerate(given_):
+    for number, probability in enumerate(values):
         hardest.add(probability, text=str(number))
-    right = sorted(enumerate(given_), key=lambda example: (example[1], example[0]))[:most]
+    right = sorted(enumerate(values), key=lambda example: (example[1], example[0]))[:most]
     assert [(int(example["text"]), example["probability"]) for example in hardest.details()] == right
 
 
 @given(probabilities, st.integers(1, 6), st.sampled_from([0.0, 0.15, 1.0]))
-def test_what_it_takes_is_what_it_keeps(given_: list[float], most: int, probability: float) -> None:
+def test_an_accepted_example_is_kept(values: list[float], most: int, probability: float) -> None:
     hardest = HardestExamples(most)
-    for example in given_:
+    for example in values:
         hardest.add(example, text="before")
     takes = hardest.accepts(probability)
     hardest.add(probability, text="now")
     assert takes == any(example["text"] == "now" for example in hardest.details())
 
 
-def test_a_long_text_is_cut_and_what_is_said_of_it_is_kept() -> None:
+def test_a_long_text_is_truncated_and_its_details_are_kept() -> None:
     hardest = HardestExamples()
     hardest.add(0.1, text="x" * (MAX_TEXT + 1), gold=["a"], place="a.csv:3")
     hardest.add(0.2, text=["word"] * (MAX_TEXT + 1))
@@ -111,6 +113,6 @@ def test_a_long_text_is_cut_and_what_is_said_of_it_is_kept() -> None:
     assert (first["gold"], first["place"]) == (["a"], "a.csv:3")
 
 
-def test_no_example_is_no_worst_one() -> None:
+def test_without_examples_there_is_no_hardest_one() -> None:
     assert HardestExamples().details() == []
     assert HardestExamples().accepts(1.0)

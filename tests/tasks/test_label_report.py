@@ -1,4 +1,4 @@
-"""What people see of tasks that give labels: in the terminal; of the page, `tests/lens/test_report.py` has more."""
+"""Terminal output of tasks with labels; `tests/lens/test_report.py` tests the page."""
 
 import pytest
 from rich.text import Text
@@ -11,10 +11,10 @@ from seqloom.tasks.task_report import Remark
 from seqloom.views.figure import Table
 
 
-def test_a_model_is_compared_with_the_simplest_answer() -> None:
+def test_a_model_is_compared_with_the_baseline() -> None:
     details, lr = {"baseline": {"says": "pos", "accuracy": 0.5}}, KeyName("train.lr")
-    said = [ClassifyReport({"accuracy": accuracy}, details).remarks() for accuracy in (0.75, 0.5)]
-    assert [(remark.label, remark.text) for remarks in said for remark in remarks] == [
+    remarks_by_accuracy = [ClassifyReport({"accuracy": accuracy}, details).remarks() for accuracy in (0.75, 0.5)]
+    assert [(remark.label, remark.text) for remarks in remarks_by_accuracy for remark in remarks] == [
         ("baseline", "always predicting pos has an accuracy of 0.5"),
         ("baseline", "always predicting pos has an accuracy of 0.5"),
         ("warning", f"this model is no better than the baseline. More steps, another {lr} or more data may help"),
@@ -23,12 +23,12 @@ def test_a_model_is_compared_with_the_simplest_answer() -> None:
     assert list(ClassifyReport({"loss": 1.0}, details).remarks()) == []
 
 
-def test_a_tagger_answers_in_columns_as_wide_as_there_is_room() -> None:
+def test_predicted_tags_are_printed_in_columns_that_fit_the_width() -> None:
     narrow = list(TagReport.answer_lines({"words": ["ab", "cd", "ef"], "tags": ["X", "Y", "Z"]}, 6))
     assert [line.plain for line in narrow] == ["ab  cd", "X   Y", "ef", "Z", ""]
 
 
-def test_a_classifier_answers_with_what_else_it_might_be() -> None:
+def test_a_predicted_label_is_printed_with_the_next_most_probable() -> None:
     answer = {"text": "a\tb", "label": "x", "probability": 0.7, "cut": True}
     answer["probabilities"] = {"x": 0.7, "y": 0.2, "z": 0.1, "v": 0.0, "w": 0.0}
     lines = [line.plain for line in ClassifyReport.answer_lines(answer, None)]
@@ -45,14 +45,14 @@ def test_a_classifier_answers_with_what_else_it_might_be() -> None:
         (TagReport, {"per_class": {"a": {}, "b": {}}, "per_span": {"PER": {}}}, "span"),
     ],
 )
-def test_what_a_class_is_called(kind: type[LabelReport], details: dict[str, object], name: str) -> None:
+def test_the_header_names_the_kind_of_class(kind: type[LabelReport], details: dict[str, object], name: str) -> None:
     (table,) = kind({}, details).evaluation_lines()
     assert isinstance(table, Table)
     assert table.header[0] == name
     assert len(table.rows) == 1
 
 
-def test_of_many_classes_the_first_are_shown() -> None:
+def test_only_the_first_of_many_classes_are_printed() -> None:
     figures = {"precision": 1.0, "recall": 0.5, "f1": 0.67, "support": 3}
     details = {"per_class": {str(number): figures for number in range(300)}, "baseline": {"says": "0", "accuracy": 0.1}}
     table, more, baseline = ClassifyReport({"accuracy": 0.5}, details).evaluation_lines()

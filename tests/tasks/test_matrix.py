@@ -30,7 +30,7 @@ from seqloom.training.loop import Trainer
 from seqloom.training.session import Session
 from tests.training.small import tiny
 
-pytestmark = pytest.mark.usefixtures("unchecked")  # many runs, of shapes that other tests look at
+pytestmark = pytest.mark.usefixtures("unchecked")  # many runs, of shapes that other tests check
 
 CANNOT = {("mixer", "language"), ("mixer", "translate"), ("mixer", "caption")}
 FIRST_OF_FAMILY = {ARCHITECTURES[arch].family: arch for arch in reversed(list(ARCHITECTURES))}.values()
@@ -41,22 +41,22 @@ PAIRS = [
     for task in (ALL_TASKS if arch in FIRST_OF_FAMILY else (ALL_TASKS[number % 3], ALL_TASKS[3 + number % 2]))
     if (arch, task) not in CANNOT
 ]
-BRIEF = {"steps": 6, "validate_every": 6, "log_every": 6}  # one validation, so the last weights are the best
+SHORT = {"steps": 6, "validate_every": 6, "log_every": 6}  # one validation, so the last weights are the best
 TEXTS = {"classify": ["one two", "(())"], "tag": ["one two", "(())"], "language": ["one two", "(())"]}
 TEXTS |= {"translate": ["a b c", "t m"], "caption": ["0.png", "1.png"]}
 
 
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The data are made ready once for all cells."""
+    """The data are prepared once for all pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEQLOOM_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
 
 @pytest.fixture(autouse=True, scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Two scenes that a run can be asked about."""
+def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Two images as inputs of captioning."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("pictures"))
         for number, record in enumerate(islice(captioned(7, 1, 10), 2)):
@@ -65,7 +65,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def answers(run: Run) -> list[object]:
-    """What a run says to two texts, and what it writes if it can; and that it makes sense."""
+    """Predictions for two inputs and, of a language model, a generated text; all are checked."""
     first, second = run.predict(TEXTS[run.task.name])
     if run.task.name == "classify":
         assert first["label"] in first["probabilities"]
@@ -80,42 +80,42 @@ def answers(run: Run) -> list[object]:
         assert math.isfinite(first["score"])
     else:
         assert math.isfinite(first["perplexity"])
-        written = run.generate("((", seed=1, max_length=7)
-        assert 0 < len(written) <= 7  # the unknown token is written as nothing
-        return [first, second, written]
+        generated = run.generate("((", seed=1, max_length=7)
+        assert 0 < len(generated) <= 7  # the unknown token decodes to nothing
+        return [first, second, generated]
     return [first, second]
 
 
 def answers_in_memory(task: Task, model: GenerativeModel) -> list[object]:
-    """The same, of a model that no file has seen."""
+    """The same answers of the trained model in memory."""
     device = torch.device("cpu")
     with torch.inference_mode():
-        told: list[object] = list(task.predict(model.eval(), TEXTS[task.name], device))
+        outputs: list[object] = list(task.predict(model.eval(), TEXTS[task.name], device))
         if isinstance(task, Language):
             options = (task.experiment.decode or Decode()).model_copy(update={"max_length": 7})
-            told.append("".join(piece[0] for piece in task.stream(model, ["(("], options, 1, device)))
-    return told
+            outputs.append("".join(piece[0] for piece in task.stream(model, ["(("], options, 1, device)))
+    return outputs
 
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
-    """Those who came to the end of their training."""
-    seen: list[Trainer] = []
+    """The trainers that completed their training."""
+    trainers: list[Trainer] = []
     write_scores = Session._write_scores
 
-    def seeing(session: Session, run: Run, trainer: Trainer, average: Average | None) -> None:
-        seen.append(trainer)
+    def recording(session: Session, run: Run, trainer: Trainer, average: Average | None) -> None:
+        trainers.append(trainer)
         write_scores(session, run, trainer, average)
 
-    monkeypatch.setattr(Session, "_write_scores", seeing)
-    return seen
+    monkeypatch.setattr(Session, "_write_scores", recording)
+    return trainers
 
 
 @pytest.mark.parametrize(("arch", "task"), PAIRS, ids=lambda name: name)
 def test_a_loaded_run_predicts_as_the_trained_model(
     arch: str, task: str, trained: list[Trainer], tmp_path: Path
 ) -> None:
-    run = start(tiny(task, arch, train=BRIEF), tmp_path / "run")
+    run = start(tiny(task, arch, train=SHORT), tmp_path / "run")
     scores = run.scores
     assert scores["cost"]["steps"] == 6
     assert math.isfinite(scores["valid"][scores["chosen_by"]])
@@ -129,18 +129,18 @@ def test_a_loaded_run_predicts_as_the_trained_model(
 
 
 @pytest.mark.parametrize(("arch", "task"), sorted(CANNOT), ids=lambda name: name)
-def test_what_can_not_be_names_what_can(arch: str, task: str) -> None:
-    with pytest.raises(ConfigError) as wrong:
+def test_the_error_of_an_unsupported_combination_names_the_supported_ones(arch: str, task: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         tiny(task, arch)
-    assert "\n" not in str(wrong.value)
-    assert "window, conv, rnn and transformer can" in str(wrong.value)
+    assert "\n" not in str(caught.value)
+    assert "window, conv, rnn and transformer can" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("arch", "model"),
     [*((cell, {"bidirectional": True}) for cell in CELLS), ("conv", {"centred": True}), ("conv", {"norm": "group"})],
 )
-def test_an_option_that_sees_the_future_can_not_write(arch: str, model: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=r"so it can't generate text.*(Leave|use layer or rms)") as wrong:
+def test_an_option_that_sees_the_future_is_refused_for_generation(arch: str, model: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"so it can't generate text.*(Leave|use layer or rms)") as caught:
         tiny("language", arch, model=model)
-    assert "\n" not in str(wrong.value)
+    assert "\n" not in str(caught.value)

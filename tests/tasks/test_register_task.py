@@ -1,4 +1,4 @@
-"""A task and a model family that this file adds, in-process and without touching the package: config, help, lists."""
+"""A task and a model family that this module registers: config, help and lists."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -25,7 +25,7 @@ from tests.temporary_parts import temporary_parts
 
 
 class Bigram(Family):
-    """Each position sees the one before it."""
+    """A model that sees each token and the one before it."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
         "tiny": {"dim": 8, "depth": 1, "hidden": 16},
@@ -54,7 +54,7 @@ class CountData(RowData, VocabularyData):
 
 
 class CountModel(Section):
-    """The key of every model here."""
+    """The key of every model of the task."""
 
     rounded: bool = key(False, "Whether answers are whole numbers.")
 
@@ -78,7 +78,7 @@ class Config(Experiment):
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    """Both, for one test."""
+    """Register the task and the family for one test."""
     with temporary_parts():
         TASKS.register("count", TaskEntry(__name__, "count the words of a text"))
         ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
@@ -86,32 +86,32 @@ def registered() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_task_takes_the_family(task: str) -> None:
-    chosen = experiment({"task": task, "model": {"arch": "bigram", "size": "tiny", "steepness": "2"}})
-    model = keys(chosen.model, Bigram)
+def test_every_task_accepts_the_added_family(task: str) -> None:
+    config = experiment({"task": task, "model": {"arch": "bigram", "size": "tiny", "steepness": "2"}})
+    model = keys(config.model, Bigram)
     assert (model.dim, model.hidden, model.steepness) == (8, 16, 2.0)
-    assert experiment(chosen.model_dump()) == chosen
+    assert experiment(config.model_dump()) == config
 
 
-def test_the_task_takes_every_family() -> None:
+def test_the_added_task_accepts_every_family() -> None:
     for arch in ARCHITECTURES:
-        chosen = experiment({"task": "count", "model": {"arch": arch, "rounded": True}})
-        assert keys(chosen.model, CountModel).rounded
-        assert chosen.decode is None
+        config = experiment({"task": "count", "model": {"arch": arch, "rounded": True}})
+        assert keys(config.model, CountModel).rounded
+        assert config.decode is None
 
 
-def test_the_family_reads_and_writes() -> None:
+def test_the_added_family_is_an_encoder_and_a_decoder() -> None:
     for model in ({"arch": "bigram"}, {"arch": "gru", "encoder": "bigram"}, {"arch": "bigram", "encoder": "gru"}):
-        part = experiment({"task": "translate", "model": {"size": "tiny", **model}}).model
-        stem = (encoder_decoder.encoder_section(part, 9) or part).tokens(11)
-        built = encoder_decoder.build(part, stem, part.tokens(11), max_length=9, smoothing=0.0)
-        source, given = torch.randint(11, (2, 7)), torch.randint(11, (2, 5))
-        y, _ = built(source, given, torch.tensor([7, 4]), torch.tensor([5, 3]))
+        section = experiment({"task": "translate", "model": {"size": "tiny", **model}}).model
+        stem = (encoder_decoder.encoder_section(section, 9) or section).tokens(11)
+        built = encoder_decoder.build(section, stem, section.tokens(11), max_length=9, smoothing=0.0)
+        source, target = torch.randint(11, (2, 7)), torch.randint(11, (2, 5))
+        y, _ = built(source, target, torch.tensor([7, 4]), torch.tensor([5, 3]))
         assert y.shape[:2] == (2, 5)
 
 
 @pytest.mark.parametrize(
-    ("raw", "sentence"),
+    ("raw", "message"),
     [
         ({"task": "count", "data": {"text": "x"}}, "data.text has no effect in count; it is a key of classify."),
         ({"task": "tag", "data": {"unit": "x"}}, "data.unit has no effect in tag; it is a key of count."),
@@ -127,24 +127,24 @@ def test_the_family_reads_and_writes() -> None:
         ({"task": "count", "model": {"steepnes": 2}}, "unknown key model.steepnes. Did you mean model.steepness?"),
     ],
 )
-def test_sentences_know_both(raw: Values, sentence: str) -> None:
+def test_error_messages_name_the_added_task_and_family(raw: Values, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         experiment(raw)
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
 
 
-def test_help_and_lists_show_both(capsys: pytest.CaptureFixture[str]) -> None:
-    def said(*words: str) -> str:
+def test_help_and_lists_have_the_added_task_and_family(capsys: pytest.CaptureFixture[str]) -> None:
+    def output_of(*words: str) -> str:
         assert main(words) == 0
         return capsys.readouterr().out
 
-    shown = said("train", "count", "--model", "bigram", "--help")
-    assert "Learns to count words." in shown
-    assert all(option in shown for option in ("--data.unit ", "--model.steepness ", "]model.rounded "))
-    assert "--data.text " not in shown
-    assert "count the words of a text" in said("train", "--help")
-    assert "count the words of a text" in said("list", "tasks")
-    assert "bigram" in said("list", "models")
+    output = output_of("train", "count", "--model", "bigram", "--help")
+    assert "Learns to count words." in output
+    assert all(option in output for option in ("--data.unit ", "--model.steepness ", "]model.rounded "))
+    assert "--data.text " not in output
+    assert "count the words of a text" in output_of("train", "--help")
+    assert "count the words of a text" in output_of("list", "tasks")
+    assert "bigram" in output_of("list", "models")
 
 
 def test_a_name_that_is_taken_is_refused() -> None:
@@ -152,7 +152,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
         TASKS.register("count", TaskEntry(__name__, "again"))
 
 
-def test_what_was_added_can_be_forgotten() -> None:
+def test_added_parts_can_be_removed() -> None:
     with temporary_parts():
         TASKS.register("another", TaskEntry(__name__, "the same again"))
         assert "another" in all_keys()["data.unit"].tasks
@@ -169,6 +169,6 @@ def test_a_role_without_its_config_key_is_named(monkeypatch: pytest.MonkeyPatch)
         Forgetful.with_family(Bigram)
 
 
-def test_a_part_without_its_name_is_not_taken_for_a_missing_part() -> None:
+def test_a_task_module_without_task_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"task: seqloom\.tasks\.metrics\.classes has no TASK"):
         _ = TaskEntry("seqloom.tasks.metrics.classes", "no task").task

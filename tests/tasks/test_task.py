@@ -1,4 +1,4 @@
-"""A batch: how many tokens it counts for, and that all of it moves. A task: what it can be asked, and about what."""
+"""Batches: tokens and devices. Tasks: generation and example inputs."""
 
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from tests.training.small import tiny_session
 TOKENS = torch.ones(2, 4, dtype=torch.long)
 
 
-def test_real_tokens_of_source_and_answer_are_counted() -> None:
-    lengths, written = torch.tensor([4, 1]), torch.tensor([2, 4])
+def test_tokens_of_source_and_target_are_counted_without_padding() -> None:
+    lengths, target_lengths = torch.tensor([4, 1]), torch.tensor([2, 4])
     assert Batch(TOKENS, TOKENS).tokens == 8
     assert Batch(TOKENS, TOKENS, lengths).tokens == 5
-    assert Batch(TOKENS, TOKENS, lengths, decoder_input=TOKENS, target_lengths=written).tokens == 11
+    assert Batch(TOKENS, TOKENS, lengths, decoder_input=TOKENS, target_lengths=target_lengths).tokens == 11
     images = torch.ones(2, 3, 8, 8)
-    assert Batch(images, TOKENS, decoder_input=TOKENS, target_lengths=written).tokens == 6
+    assert Batch(images, TOKENS, decoder_input=TOKENS, target_lengths=target_lengths).tokens == 6
     assert Batch(images, TOKENS, decoder_input=TOKENS).tokens == 8
 
 
@@ -39,7 +39,7 @@ def test_all_but_lengths_moves_to_a_device() -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> None:
+def test_generation_is_refused_by_tasks_that_do_not_generate(name: str) -> None:
     task, use, cpu = tiny_session(name).task, TASKS[name].config.use, torch.device("cpu")
     model = task.build()
     if use is not Use.DECODE:
@@ -51,7 +51,7 @@ def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> No
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_has_an_input_to_be_tried_with(name: str, tmp_path: Path) -> None:
+def test_a_task_has_example_inputs(name: str, tmp_path: Path) -> None:
     task = tiny_session(name).task
     text = task.example_input(tmp_path)
     assert text.strip()
@@ -65,7 +65,7 @@ def test_a_task_has_an_input_to_be_tried_with(name: str, tmp_path: Path) -> None
         assert task.example_input(tmp_path) in {" ".join(text.split()[:8]) for text in task.example_inputs("valid", 20)}
 
 
-def test_a_language_model_is_tried_with_its_own_prompt(tmp_path: Path) -> None:
+def test_the_example_input_of_a_language_model_is_its_prompt(tmp_path: Path) -> None:
     assert tiny_session("language", decode={"prompt": "[]"}).task.example_input(tmp_path) == "[]"
 
 
@@ -73,7 +73,7 @@ some_rows = st.lists(st.lists(st.integers(0, 255), max_size=6), min_size=1, max_
 
 
 @given(some_rows, st.sampled_from(["uint8", "uint16", "uint32", "int64"]))
-def test_rows_and_lengths_are_what_was_given(rows: list[list[int]], kind: str) -> None:
+def test_padded_rows_and_lengths_equal_the_rows(rows: list[list[int]], kind: str) -> None:
     tokens, lengths = pad_rows([np.array(row, dtype=kind) for row in rows])
     assert tokens.dtype == lengths.dtype == torch.int64
     assert tokens.shape == (len(rows), max(1, *map(len, rows)))

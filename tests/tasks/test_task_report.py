@@ -1,4 +1,4 @@
-"""What people see of a task: of each that there is, of one that says nothing, and without torch."""
+"""Reports of built-in tasks and of a task without a report, without torch."""
 
 import subprocess
 import sys
@@ -13,17 +13,17 @@ from seqloom.tasks.task_report import TaskReport
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_says_how_it_is_shown_without_torch(name: str) -> None:
+def test_the_report_of_a_task_does_not_import_torch(name: str) -> None:
     code = (
         "import sys; from seqloom.tasks.registry import TASKS; entry = TASKS[sys.argv[1]]; "
         "kind = entry.report; entry.config; kind({}, {}).sections(); list(kind({}, {}).evaluation_lines()); "
         "print(kind.__module__, [module for module in ('torch', 'numpy', 'matplotlib') if module in sys.modules])"
     )
-    made = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
-    assert made.stdout.strip() in (f"seqloom.tasks.{name}.report []", "seqloom.tasks.task_report []")
+    completed = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() in (f"seqloom.tasks.{name}.report []", "seqloom.tasks.task_report []")
 
 
-def test_a_task_without_a_report_shows_its_scores_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_without_a_report_shows_only_its_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     package = ModuleType("toy")
     package.__path__ = []
     config = ModuleType("toy.config")
@@ -34,9 +34,9 @@ def test_a_task_without_a_report_shows_its_scores_alone(monkeypatch: pytest.Monk
     entry = TaskEntry("toy", "count words")
     assert entry.report is TaskReport
     assert entry.config is Experiment
-    shown = entry.report({"accuracy": 1.0}, {"anything": [1]})
-    assert (shown.sections(), shown.score_notes(), shown.drawings()) == ((), (), {})
-    assert [*shown.example_lines(), *shown.remarks(), *shown.evaluation_lines()] == []
+    report = entry.report({"accuracy": 1.0}, {"anything": [1]})
+    assert (report.sections(), report.score_notes(), report.drawings()) == ((), (), {})
+    assert [*report.example_lines(), *report.remarks(), *report.evaluation_lines()] == []
 
 
 def test_a_task_may_be_one_module(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_a_task_may_be_one_module(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (entry.report, entry.config) == (Shouting, Config)
 
 
-def test_a_report_that_can_not_be_imported_is_not_taken_for_none(
+def test_a_report_that_can_not_be_imported_is_an_error(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("tasks") / "broken"
@@ -67,7 +67,7 @@ def test_a_report_that_can_not_be_imported_is_not_taken_for_none(
         _ = TaskEntry("broken", "break").report
 
 
-def test_an_answer_by_key_stays_in_its_line() -> None:
+def test_each_key_of_an_answer_is_one_line() -> None:
     answer = {"text": "two\nwords", "words": 2, "mean": 1 / 3}
     lines = [line.plain for line in TaskReport.answer_lines(answer, 12)]
     assert lines == ["text: two⏎w…", "words: 2", "mean: 0.3333", ""]

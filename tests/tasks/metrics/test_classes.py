@@ -1,4 +1,4 @@
-"""Accuracy and F1 against scikit-learn, fed in batches."""
+"""Accuracy and F1 of several batches are compared with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -30,10 +30,10 @@ def test_classes_equal_scikit_learn(pairs: list[tuple[int, int]], cut: int) -> N
     )
     assert items.confusion.tolist() == sklearn.confusion_matrix(gold, predicted, labels=range(4)).tolist()
     present = sorted({*gold, *predicted})
-    each = sklearn.precision_recall_fscore_support(gold, predicted, labels=present, zero_division=0)
+    columns = sklearn.precision_recall_fscore_support(gold, predicted, labels=present, zero_division=0)
     table = items.by_class()
     assert list(table) == [NAMES[k] for k in present]
-    for row, column in zip(table.values(), zip(*each, strict=True), strict=True):
+    for row, column in zip(table.values(), zip(*columns, strict=True), strict=True):
         assert tuple(row.values()) == pytest.approx(column)
 
 
@@ -63,29 +63,29 @@ def test_labels_equal_scikit_learn(rows: list[tuple[tuple[bool, bool], ...]], cu
     assert [counts.gold for counts in items.counts().values()] == gold.sum(axis=0).tolist()
 
 
-def test_a_class_that_is_nowhere_is_not_in_the_mean() -> None:
+def test_an_absent_class_is_not_in_the_mean() -> None:
     items = Classes(NAMES)
     items.add([0, 1], [0, 1])
     assert items.scores()["macro_f1"] == 1.0
     assert "c" not in items.by_class()
 
 
-def test_what_a_head_pads_is_not_counted() -> None:
+def test_padding_is_not_counted() -> None:
     head, lengths = PerToken(3, 4), torch.tensor([5, 2])
     y, gold = torch.randn(2, 5, 3), torch.randint(4, (2, 5))
-    gold[1, 2:] = 99  # beyond a row's length anything may stand
+    gold[1, 2:] = 99  # values beyond the length of a row are ignored
     items = Classes(NAMES)
     items.add(gold, head.predict(y, lengths))
     assert items.confusion.sum() == 7
 
 
 @pytest.mark.parametrize("metric", [Classes, MultiLabel])
-def test_of_nothing_there_are_no_scores(metric: type[Classes] | type[MultiLabel]) -> None:
+def test_without_items_there_are_no_scores(metric: type[Classes] | type[MultiLabel]) -> None:
     assert metric(NAMES).scores() == {}
     assert metric(NAMES).by_class() == {}
 
 
-def test_counts_are_whole_numbers() -> None:
+def test_counts_are_integers() -> None:
     items = Classes(NAMES)
     items.add([0, 1], [0, 0])
     assert all(type(count.correct) is int for count in items.counts().values())
@@ -102,7 +102,7 @@ def test_counts_are_whole_numbers() -> None:
         ([0.5], [0], "Classes: gold has type float64; expected whole numbers, the classes."),
     ],
 )
-def test_bad_classes_are_a_sentence(gold: list[int], predicted: list[int], message: str) -> None:
+def test_invalid_classes_are_an_error(gold: list[int], predicted: list[int], message: str) -> None:
     items = Classes(NAMES)
     with pytest.raises(ArgumentError) as error:
         items.add(gold, predicted)
@@ -110,6 +110,6 @@ def test_bad_classes_are_a_sentence(gold: list[int], predicted: list[int], messa
     assert items.confusion.sum() == 0
 
 
-def test_labels_of_another_number_are_a_sentence() -> None:
+def test_another_number_of_labels_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"gold has shape \[1, 3\]; expected \[items, 4\]"):
         MultiLabel(NAMES).add([[True] * 3], [[True] * 3])

@@ -1,4 +1,4 @@
-"""Edit distances: equal to the recursion that defines them."""
+"""Edit distances equal the recursion that defines them."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 from seqloom.tasks.metrics.edit_distance import character_error_rate, edit_distance, word_error_rate
 
 
-def recursion(one: Sequence[str], other: Sequence[str]) -> int:
+def recursion(source: Sequence[str], target: Sequence[str]) -> int:
     @cache
     def distance(i: int, j: int) -> int:
         if i == 0 or j == 0:
             return i + j
-        change = distance(i - 1, j - 1) + (one[i - 1] != other[j - 1])
+        change = distance(i - 1, j - 1) + (source[i - 1] != target[j - 1])
         return min(distance(i - 1, j) + 1, distance(i, j - 1) + 1, change)
 
-    return distance(len(one), len(other))
+    return distance(len(source), len(target))
 
 
 @given(st.text("abc", max_size=9), st.text("abc", max_size=9))
-def test_equals_its_definition(one: str, other: str) -> None:
-    assert edit_distance(one, other) == recursion(one, other) == edit_distance(other, one)
+def test_edit_distance_equals_its_recursive_definition(source: str, target: str) -> None:
+    assert edit_distance(source, target) == recursion(source, target) == edit_distance(target, source)
 
 
-def test_rates_are_of_the_whole_split() -> None:
+def test_error_rates_are_computed_over_the_whole_corpus() -> None:
     answers, references = ["a b c", "x"], [["a c"], ["x y z", "x w"]]
     assert word_error_rate(answers, references) == pytest.approx((1 + 1) / (2 + 2))
     assert character_error_rate(["ab"], [["ac"]]) == 0.5

@@ -1,4 +1,4 @@
-"""Perplexity and bits, against their formulas."""
+"""Perplexity and bits per character equal their formulas."""
 
 import math
 
@@ -22,14 +22,14 @@ def test_a_uniform_guess_has_the_perplexity_of_its_vocabulary() -> None:
 
 @given(batches=st.lists(st.tuples(st.floats(0, 1e3), st.integers(0, 50), st.integers(0, 99)), min_size=1, max_size=6))
 def test_batches_add_up(batches: list[tuple[float, int, int]]) -> None:
-    one, many = Likelihood(), Likelihood()
+    whole, batched = Likelihood(), Likelihood()
     for nats, tokens, characters in batches:
-        many.add(nats, tokens, characters=characters)
-    one.add(sum(b[0] for b in batches), sum(b[1] for b in batches), characters=sum(b[2] for b in batches))
-    assert many.scores() == pytest.approx(one.scores())
+        batched.add(nats, tokens, characters=characters)
+    whole.add(sum(b[0] for b in batches), sum(b[1] for b in batches), characters=sum(b[2] for b in batches))
+    assert batched.scores() == pytest.approx(whole.scores())
 
 
-def test_takes_a_models_loss() -> None:
+def test_the_loss_of_a_model_is_accepted() -> None:
     model = Model(TokenEmbedding(5, 3), Recurrent(GRU(3, 4)), PerToken(4, 5)).eval()
     tokens, target, lengths = torch.randint(5, (2, 6)), torch.randint(5, (2, 6)), torch.tensor([6, 3])
     loss = model.loss(tokens, target, lengths)
@@ -39,17 +39,17 @@ def test_takes_a_models_loss() -> None:
     assert text.scores() == pytest.approx({"loss": loss.mean.item(), "perplexity": loss.mean.exp().item()})
 
 
-def test_of_nothing_there_are_no_scores() -> None:
+def test_without_tokens_there_are_no_scores() -> None:
     assert Likelihood().scores() == {}
 
 
-def test_only_what_was_counted_is_told() -> None:
+def test_without_characters_there_are_no_bits_per_character() -> None:
     text = Likelihood()
     text.add(nats=3.0, tokens=2)
     assert set(text.scores()) == {"loss", "perplexity"}
 
 
-def test_a_hopeless_model_is_infinitely_perplexed() -> None:
+def test_a_perplexity_that_overflows_is_infinite() -> None:
     text = Likelihood()
     text.add(nats=1e6, tokens=1)
     assert text.scores()["perplexity"] == math.inf

@@ -1,4 +1,4 @@
-"""Spans and their F1 against seqeval, whose default mode is conlleval's."""
+"""Spans and their F1 are compared with seqeval, whose default mode is that of conlleval."""
 
 import pytest
 from hypothesis import given
@@ -21,12 +21,12 @@ def test_spans_equal_seqeval(tags: list[str]) -> None:
 
 @given(sequences=sequences)
 def test_scores_equal_seqeval(sequences: list[list[tuple[str, str]]]) -> None:
-    gold = [[one for one, _ in sequence] for sequence in sequences]
-    predicted = [[other for _, other in sequence] for sequence in sequences]
+    gold = [[gold_tags for gold_tags, _ in sequence] for sequence in sequences]
+    predicted = [[predicted_tags for _, predicted_tags in sequence] for sequence in sequences]
     spans, tags = Spans(), Tags()
-    for one, other in zip(gold, predicted, strict=True):
-        spans.add(one, other)
-        tags.add(one, other)
+    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
+        spans.add(gold_tags, predicted_tags)
+        tags.add(gold_tags, predicted_tags)
     scores = spans.scores()
     assert tags.scores()["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, predicted))
     if not spans.counts():
@@ -63,12 +63,12 @@ def test_one_segmentation_in_every_scheme(tags: str) -> None:
 
 
 @given(tags=st.lists(iobes, max_size=20))
-def test_letters_that_mean_the_same_mark_the_same(tags: list[str]) -> None:
+def test_equivalent_prefixes_mark_the_same_spans(tags: list[str]) -> None:
     other = [tag.replace("E-", "L-", 1).replace("S-", "U-", 1).replace("I-", "M-", 1) for tag in tags]
     assert find_spans(other) == find_spans(tags)
 
 
-def test_iob1_begins_a_neighbour_of_one_kind_with_b() -> None:
+def test_in_iob1_a_neighbor_of_the_same_kind_begins_with_b() -> None:
     assert find_spans(["I-X", "B-X", "I-X"]) == {(0, 1, "X"), (1, 3, "X")}
 
 
@@ -76,7 +76,7 @@ def test_a_tag_may_have_no_kind() -> None:
     assert find_spans(["B", "I", "O", "B"]) == {(0, 2, ""), (3, 4, "")}
 
 
-def test_no_span_goes_on_into_the_next_sequence() -> None:
+def test_no_span_continues_into_the_next_sequence() -> None:
     spans = Spans()
     spans.add(["I-X"], ["I-X"])
     spans.add(["I-X"], ["I-X"])
@@ -97,11 +97,11 @@ def test_no_span_goes_on_into_the_next_sequence() -> None:
         (["O-X", "B-X"], False),
     ],
 )
-def test_knows_a_span_scheme(tags: list[str], is_one: bool) -> None:
+def test_a_span_scheme_is_recognized(tags: list[str], is_one: bool) -> None:
     assert is_span_scheme(iter(tags)) is is_one
 
 
-def test_a_sentence_is_right_if_all_its_tags_are() -> None:
+def test_a_sentence_is_correct_if_all_its_tags_are() -> None:
     tags = Tags()
     tags.add(["A", "B"], ["A", "B"])
     tags.add(["A", "B", "C"], ["A", "B", "B"])
@@ -109,16 +109,16 @@ def test_a_sentence_is_right_if_all_its_tags_are() -> None:
 
 
 @pytest.mark.parametrize("metric", [Tags, Spans])
-def test_of_nothing_there_are_no_scores(metric: type[Tags] | type[Spans]) -> None:
+def test_without_items_there_are_no_scores(metric: type[Tags] | type[Spans]) -> None:
     assert metric().scores() == {}
 
 
 @pytest.mark.parametrize("metric", [Tags, Spans])
-def test_unequal_lengths_are_a_sentence(metric: type[Tags] | type[Spans]) -> None:
+def test_unequal_lengths_are_an_error(metric: type[Tags] | type[Spans]) -> None:
     with pytest.raises(ArgumentError, match="predicted has 1 tags; expected 2, as many as gold"):
         metric().add(["O", "O"], ["O"])
 
 
-def test_another_tag_is_a_sentence() -> None:
+def test_a_tag_outside_the_scheme_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="tags has 'NOUN'; expected O, or one of B, I"):
         find_spans(["O", "NOUN"])
