@@ -1,4 +1,4 @@
-"""Small generative models of every kind, in float64, and their teacher-forced scores."""
+"""Small generative models of every kind in float64, and their teacher-forced scores."""
 
 from collections.abc import Callable
 from itertools import product
@@ -27,21 +27,21 @@ LENGTHS = torch.tensor([5, 2, 4, 1])
 
 
 def before() -> EncoderDecoder:
-    reader = Bidirectional(Recurrent(GRU(SIZE, 4)), Recurrent(GRU(SIZE, 4)))
+    encoder_ = Bidirectional(Recurrent(GRU(SIZE, 4)), Recurrent(GRU(SIZE, 4)))
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context = AttentionBefore(SIZE, SIZE, "additive")
-    writer = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), choose_bridge(reader, body))
+    decoder_ = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), choose_bridge(encoder_, body))
     return EncoderDecoder(
-        TokenEmbedding(WORDS, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(2 * SIZE, WORDS)
+        TokenEmbedding(WORDS, SIZE), encoder_, TokenEmbedding(WORDS, SIZE), decoder_, PerToken(2 * SIZE, WORDS)
     )
 
 
 def after() -> EncoderDecoder:
-    reader, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
+    encoder_, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
     context, combine = AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, combine, choose_bridge(reader, body), input_feeding=True)
+    decoder_ = AttentionDecoder(body, context, combine, choose_bridge(encoder_, body), input_feeding=True)
     return EncoderDecoder(
-        TokenEmbedding(WORDS, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(SIZE, WORDS)
+        TokenEmbedding(WORDS, SIZE), encoder_, TokenEmbedding(WORDS, SIZE), decoder_, PerToken(SIZE, WORDS)
     )
 
 
@@ -67,12 +67,12 @@ every_model = pytest.mark.parametrize(
     "make", [*ENCODER_DECODERS.values(), *LANGUAGE_MODELS.values()], ids=[*ENCODER_DECODERS, *LANGUAGE_MODELS]
 )
 
-# An encoder-decoder begins with the end of what is not there; a language model with a text.
+# The prompt of an encoder-decoder is the end token; that of a language model is a text.
 PROMPTS = {True: [[END]] * 4, False: [[1, 2], [3], [0, 1, 2], [3]]}
 
 
 def ready(make: Callable[[], GenerativeModel], seed: int = 0) -> GenerativeModel:
-    """In eval mode, with weights large enough that texts differ."""
+    """A model in eval mode, with weights large enough that generated texts differ."""
     torch.manual_seed(seed)
     model = make().double().eval()
     with torch.no_grad():
@@ -86,32 +86,32 @@ def prompts_of(model: GenerativeModel) -> list[list[int]]:
 
 
 def teacher_forced(model: GenerativeModel, row: int, prompt: list[int], texts: list[list[int]]) -> list[list[float]]:
-    """For each text about this source, log p of each of its tokens after the prompt, all of them given."""
-    given = [torch.tensor([*prompt, *text[:-1]]) for text in texts]
+    """log p of each token after the prompt, for each text of this source, in one teacher-forced pass."""
+    inputs = [torch.tensor([*prompt, *text[:-1]]) for text in texts]
     state = model.start(SOURCE[row : row + 1, : LENGTHS[row]].expand(len(texts), -1))
-    lengths = torch.tensor([len(each) for each in given])
+    lengths = torch.tensor([len(tokens) for tokens in inputs])
     with torch.no_grad():
-        logits, _ = model.step(pad_sequence(given, batch_first=True), state, lengths)
+        logits, _ = model.step(pad_sequence(inputs, batch_first=True), state, lengths)
     log_p = logits[:, len(prompt) - 1 :].log_softmax(dim=2)
-    return [each[torch.arange(len(text)), text].tolist() for each, text in zip(log_p, texts, strict=True)]
+    return [row_log_p[torch.arange(len(text)), text].tolist() for row_log_p, text in zip(log_p, texts, strict=True)]
 
 
 def teacher_forced_attention(
     model: EncoderDecoder, row: int, prompt: list[int], tokens: list[int]
 ) -> dict[str, Tensor]:
-    """Where it looks before each of these tokens, all given at once to a row alone."""
+    """The attention weights of each of these tokens, in one teacher-forced pass over a single row."""
     state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
     with record("attention") as seen:
         model.step(torch.tensor([[*prompt, *tokens[:-1]]]), state)
     return {
-        place: values["weights"][0, :, len(prompt) - 1 :]
-        for place, values in seen["attention"].items()
-        if place.endswith("memory")
+        name: values["weights"][0, :, len(prompt) - 1 :]
+        for name, values in seen["attention"].items()
+        if name.endswith("memory")
     }
 
 
 def all_texts(steps: int) -> list[tuple[list[int], bool]]:
-    """Every text that ends within so many steps, the end among its tokens, and every one that is cut there."""
+    """Every text that ends within `steps` tokens, with its end token, and every text cut there."""
     words = [word for word in range(WORDS) if word != END]
     ended = [([*text, END], True) for n in range(steps) for text in product(words, repeat=n)]
     return ended + [(list(text), False) for text in product(words, repeat=steps)]

@@ -12,21 +12,21 @@ from tests.decoding.models import END, LENGTHS, SOURCE, prompts_of
 
 ROWS = range(4)
 KINDS = {"greedy": {}, "beam": {"beam_size": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
-many_steps = pytest.mark.usefixtures("unchecked")  # hundreds, all alike
+many_steps = pytest.mark.usefixtures("unchecked")  # hundreds of similar steps
 every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 
 
 def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **options) -> list[list[Hypothesis]]:
-    """Decode all sources, or some rows of them; at temperature 0 by default."""
+    """Decode all or some sources, by default at temperature 0."""
     rows = list(rows)
     steps = int(LENGTHS[rows].max()) if rows else 0
-    beside = {name: options.pop(name) for name in list(options) if name not in Decode.model_fields or name == "seed"}
+    arguments = {name: options.pop(name) for name in list(options) if name not in Decode.model_fields or name == "seed"}
     device = next(model.parameters()).device
-    read = (SOURCE[rows, :steps].to(device), LENGTHS[rows].to(device))
-    source = read if isinstance(model, EncoderDecoder) else (None, None)
+    inputs = (SOURCE[rows, :steps].to(device), LENGTHS[rows].to(device))
+    source = inputs if isinstance(model, EncoderDecoder) else (None, None)
     prompts = [prompts_of(model)[row] for row in rows]
     options = Decode(**{"temperature": 0.0, "max_length": 6, **options})
-    return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
+    return decode(model, *source, prompts=prompts, end=end, options=options, **arguments)
 
 
 def collect(steps: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
@@ -39,7 +39,7 @@ def collect(steps: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
 
 
 def with_end(hypothesis: Hypothesis) -> list[int]:
-    """Its tokens, with the end."""
+    """The tokens of a hypothesis, with the end token if it ended."""
     return [*hypothesis.tokens, END] if hypothesis.ended else hypothesis.tokens
 
 
@@ -52,7 +52,7 @@ def assert_same(actual: list[list[Hypothesis]], expected: list[list[Hypothesis]]
 
 
 def calls(model: GenerativeModel, run) -> list[tuple[int, int]]:
-    """Rows and tokens of every call of `next_token_logits`."""
+    """The shape (rows, tokens) of every call of `next_token_logits`."""
     shapes = []
     plain = model.next_token_logits
     model.next_token_logits = lambda tokens, *rest: shapes.append(tuple(tokens.shape)) or plain(tokens, *rest)  # type: ignore[method-assign]

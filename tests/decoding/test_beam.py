@@ -15,8 +15,8 @@ from seqloom.decoding.beam import BLOCK, Beams, PartialHypothesis, rank_extensio
     count=st.integers(1, 9),
     kinds=st.sampled_from([2, 50, 10**6]),
 )
-def test_the_likeliest_are_those_that_sorting_finds(seed: int, vocabulary: int, count: int, kinds: int) -> None:
-    """By blocks or not; with few kinds of scores there are many equals, of which the first are taken."""
+def test_top_tokens_equal_those_of_a_stable_sort(seed: int, vocabulary: int, count: int, kinds: int) -> None:
+    """With and without blocks; few distinct scores give many ties, of which the first tokens win."""
     random = torch.Generator().manual_seed(seed)
     log_p = torch.randint(kinds, (3, vocabulary), generator=random).float() - kinds
     log_p[0, : vocabulary // 2] = -torch.inf
@@ -24,12 +24,12 @@ def test_the_likeliest_are_those_that_sorting_finds(seed: int, vocabulary: int, 
     expected = log_p.argsort(dim=1, descending=True, stable=True)[:, :count]
     best = log_p.gather(1, expected).numpy()
     np.testing.assert_array_equal(values, best)
-    order = np.lexsort((tokens, -values), axis=1)  # equals may come in any order: who ranks them looks at the token
+    order = np.lexsort((tokens, -values), axis=1)  # ties may be in any order: rank_extensions compares tokens
     possible = best > -np.inf
     assert (np.take_along_axis(tokens, order, 1) == expected.numpy())[possible].all()
 
 
-def test_a_source_keeps_as_many_as_it_has_room_for() -> None:
+def test_a_source_keeps_as_many_extensions_as_its_free_beams() -> None:
     live = [
         PartialHypothesis(0, 0, total=-1.0),
         PartialHypothesis(0, 0, total=-1.0, rank=1),
@@ -49,8 +49,8 @@ def test_a_source_keeps_as_many_as_it_has_room_for() -> None:
 
 
 @pytest.mark.parametrize(("penalty", "decided"), [(0.0, True), (1.0, False)])
-def test_whether_more_may_come_depends_on_the_penalty(penalty: float, decided: bool) -> None:
-    """A text of total −3 may still reach −3/10, better than −2/1; without a penalty it stays below −2."""
+def test_early_stopping_depends_on_the_length_penalty(penalty: float, decided: bool) -> None:
+    """A hypothesis of total −3 may reach −3/10, better than −2/1; without a penalty it stays below −2."""
     beams = Beams(size=2, n_best=1, max_steps=10, penalty=penalty)
     assert not beams.is_done([PartialHypothesis(0, 0, total=-9.0, steps=1)])
     beams.ended.append(PartialHypothesis(0, 0, total=-2.0, steps=1))
@@ -59,7 +59,7 @@ def test_whether_more_may_come_depends_on_the_penalty(penalty: float, decided: b
     assert beams.free == 1
 
 
-def test_texts_that_were_cut_come_after_those_that_ended() -> None:
+def test_cut_hypotheses_rank_after_ended_ones() -> None:
     short, long, cut = (
         PartialHypothesis(0, 0, total=total, steps=steps) for total, steps in ((-3.0, 2), (-4.0, 4), (-1.0, 5))
     )

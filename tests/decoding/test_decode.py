@@ -32,21 +32,21 @@ from tests.decoding.searching import ROWS, assert_same, calls, every_kind, many_
 
 
 @every_kind
-def test_a_forced_prefix_is_written_and_scored(options) -> None:
+def test_a_forced_prefix_is_generated_and_scored(options) -> None:
     model = ready(before)
     prefixes = [[2, 2, 0], [], [1], [3, 0]]
     for row, hypotheses in zip(
         ROWS, search(model, prefixes=prefixes, no_repeat_ngram=1, banned=[0], **options), strict=True
     ):
-        for each in hypotheses:
-            assert each.tokens[: len(prefixes[row])] == prefixes[row]
-            assert 0 not in each.tokens[len(prefixes[row]) :]
-            (log_p,) = teacher_forced(model, row, [END], [with_end(each)])
-            assert each.log_probs == pytest.approx(log_p, abs=1e-9)
+        for hypothesis in hypotheses:
+            assert hypothesis.tokens[: len(prefixes[row])] == prefixes[row]
+            assert 0 not in hypothesis.tokens[len(prefixes[row]) :]
+            (log_p,) = teacher_forced(model, row, [END], [with_end(hypothesis)])
+            assert hypothesis.log_probs == pytest.approx(log_p, abs=1e-9)
 
 
 @every_kind
-def test_no_shorter_than_the_least_and_no_longer_than_the_most(options) -> None:
+def test_lengths_are_between_min_length_and_max_length(options) -> None:
     model = ready(before)
     with torch.no_grad():
         model.head.output.bias[END] += 3
@@ -54,70 +54,74 @@ def test_no_shorter_than_the_least_and_no_longer_than_the_most(options) -> None:
         results = search(model, min_length=min_length, **options)
         assert min(len(hypothesis.tokens) for row in results for hypothesis in row) == min_length
     for row in search(model, min_length=6, **options):
-        assert [(len(each.tokens), len(each.log_probs), each.ended) for each in row] == [(6, 6, False)] * len(row)
+        assert [(len(hypothesis_.tokens), len(hypothesis_.log_probs), hypothesis_.ended) for hypothesis_ in row] == [
+            (6, 6, False)
+        ] * len(row)
 
 
 @every_kind
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_no_sequence_comes_twice(options, count: int) -> None:
+def test_no_ngram_is_repeated(options, count: int) -> None:
     model = ready(recurrent_language_model)
     for row in search(model, end=None, no_repeat_ngram=count, max_length=20, **options):
-        for each in row:
-            runs = [tuple(each.tokens[i : i + count]) for i in range(len(each.tokens) - count + 1)]
-            assert len(set(runs)) == len(runs)
-            if count == 1:  # after all words there is nothing left
-                assert sorted(each.tokens) == list(range(WORDS))
-                assert not each.ended
+        for hypothesis in row:
+            ngrams = [tuple(hypothesis.tokens[i : i + count]) for i in range(len(hypothesis.tokens) - count + 1)]
+            assert len(set(ngrams)) == len(ngrams)
+            if count == 1:  # no token is left after all words
+                assert sorted(hypothesis.tokens) == list(range(WORDS))
+                assert not hypothesis.ended
 
 
 @every_kind
-def test_what_is_never_to_be_written_is_not(options) -> None:
+def test_banned_tokens_are_never_generated(options) -> None:
     model = ready(before)
-    texts = search(model, banned=[1, 3], **options)
-    assert {token for row in texts for each in row for token in each.tokens} <= {0, 2}
+    results = search(model, banned=[1, 3], **options)
+    assert {token for row in results for hypothesis in row for token in hypothesis.tokens} <= {0, 2}
 
 
-def slid(model: GenerativeModel, prompt: list[int], tokens: list[int], window: int) -> list[float]:
-    """log p of each token, all before it read anew: at most a window, then its last half and what follows."""
-    read, scores = prompt[-window:], []
+def sliding_window_log_probs(model: GenerativeModel, prompt: list[int], tokens: list[int], window: int) -> list[float]:
+    """log p of each token, recomputed from a prefix of at most `window` tokens, or its last half when it is full."""
+    prefix, scores = prompt[-window:], []
     for token in tokens:
-        if len(read) > window:
-            read = read[-(window // 2) :]
-        given = torch.tensor([read])
+        if len(prefix) > window:
+            prefix = prefix[-(window // 2) :]
+        inputs = torch.tensor([prefix])
         with torch.no_grad():
-            logits, _ = model.next_token_logits(given, model.start(given))
+            logits, _ = model.next_token_logits(inputs, model.start(inputs))
         scores.append(logits.log_softmax(dim=1)[0, token].item())
-        read = [*read, token]
+        prefix = [*prefix, token]
     return scores
 
 
 @many_steps
 @every_kind
-def test_a_language_model_writes_on_past_its_window(options) -> None:
+def test_a_language_model_continues_past_its_window(options) -> None:
     model, prompts = ready(transformer_language_model), [[1, 2, 3, 0, 1, 2], [3], [0, 1]]
     options = Decode(**{"temperature": 0.0, "max_length": 11, **options})
-    found = decode(model, None, prompts=prompts, end=None, options=options, context=5)
-    for prompt, hypotheses in zip(prompts, found, strict=True):
-        for each in hypotheses:
-            assert len(each.tokens) == 11
-            assert each.log_probs == pytest.approx(slid(model, prompt, each.tokens, 5), abs=1e-9)
+    results = decode(model, None, prompts=prompts, end=None, options=options, context=5)
+    for prompt, hypotheses in zip(prompts, results, strict=True):
+        for hypothesis in hypotheses:
+            assert len(hypothesis.tokens) == 11
+            assert hypothesis.log_probs == pytest.approx(
+                sliding_window_log_probs(model, prompt, hypothesis.tokens, 5), abs=1e-9
+            )
     alone = [decode(model, None, prompts=[prompt], end=None, options=options, context=5)[0] for prompt in prompts]
-    assert_same(alone, found)
+    assert_same(alone, results)
 
 
-def test_no_more_than_the_model_can_read() -> None:
+def test_generation_stops_at_the_maximum_length_of_the_model() -> None:
     model = ready(transformer)
     assert model.max_length == 12
-    (found,) = search(model, rows=[0], end=None, max_length=50)[0]
-    assert len(found.tokens) == 12  # the last one need not be read
-    assert not found.ended
+    (hypothesis,) = search(model, rows=[0], end=None, max_length=50)[0]
+    assert len(hypothesis.tokens) == 12  # the last token is not an input
+    assert not hypothesis.ended
 
 
 # Cost ----------------------------------------------------------------------------------------------------------------
 
 
 @every_model
-def test_prompts_are_read_once_and_a_step_reads_one_token(make) -> None:
+def test_prompts_are_processed_once_and_each_step_processes_one_token(make) -> None:
     model = ready(make)
     for options in ({}, {"beam_size": 3}, {"temperature": 1.0, "n_best": 3}):
         shapes = calls(model, lambda options=options: search(model, end=None, **options))
@@ -126,16 +130,16 @@ def test_prompts_are_read_once_and_a_step_reads_one_token(make) -> None:
         assert shapes == [(4, longest)] + [(4 * wide, 1)] * 5
 
 
-def test_texts_that_have_ended_stop_costing() -> None:
+def test_ended_hypotheses_leave_the_batch() -> None:
     model = ready(before, seed=3)
-    found = []
-    shapes = calls(model, lambda: found.extend(search(model, max_length=9)))
-    steps = [len(with_end(each)) for row in found for each in row]
+    results = []
+    shapes = calls(model, lambda: results.extend(search(model, max_length=9)))
+    steps = [len(with_end(hypothesis)) for row in results for hypothesis in row]
     assert len(set(steps)) > 1
     assert [rows for rows, _ in shapes] == [sum(n > step for n in steps) for step in range(max(steps))]
 
 
-def test_a_beam_gives_up_places_as_its_texts_end() -> None:
+def test_the_beam_shrinks_as_hypotheses_end() -> None:
     model = ready(before, seed=3)
     shapes = calls(model, lambda: search(model, beam_size=4, n_best=4, max_length=9))
     rows = [rows for rows, _ in shapes]
@@ -152,33 +156,33 @@ def test_a_beam_gives_up_places_as_its_texts_end() -> None:
 @every_kind
 def test_attention_is_that_of_a_teacher_forced_pass(make, options) -> None:
     model = ready(make)
-    places = 1 if make is not transformer else 2
+    layers = 1 if make is not transformer else 2
     for row, hypotheses in zip(ROWS, search(model, attention=True, **options), strict=True):
-        for each in hypotheses:
-            expected = teacher_forced_attention(model, row, [END], with_end(each))
-            assert each.attention.keys() == expected.keys()
-            assert len(expected) == places
-            for place, weights in expected.items():
-                torch.testing.assert_close(each.attention[place], weights, rtol=0, atol=1e-9)
-            assert each.alignment.shape == (len(with_end(each)), LENGTHS[row])
-            torch.testing.assert_close(each.alignment.sum(dim=1), torch.ones(len(with_end(each))).double())
+        for hypothesis in hypotheses:
+            expected = teacher_forced_attention(model, row, [END], with_end(hypothesis))
+            assert hypothesis.attention.keys() == expected.keys()
+            assert len(expected) == layers
+            for name, weights in expected.items():
+                torch.testing.assert_close(hypothesis.attention[name], weights, rtol=0, atol=1e-9)
+            assert hypothesis.alignment.shape == (len(with_end(hypothesis)), LENGTHS[row])
+            torch.testing.assert_close(hypothesis.alignment.sum(dim=1), torch.ones(len(with_end(hypothesis))).double())
 
 
 def test_attention_after_prompts_of_unequal_length() -> None:
     model = ready(before)
     prompts = [[END], [1, 2, 3], [END, 0]]
     options = Decode(temperature=0, max_length=4)
-    found = decode(model, SOURCE[:3], LENGTHS[:3], prompts=prompts, end=END, options=options, attention=True)
-    for row, (each,) in enumerate(found):
-        (expected,) = teacher_forced_attention(model, row, prompts[row], with_end(each)).values()
-        (weights,) = each.attention.values()
+    results = decode(model, SOURCE[:3], LENGTHS[:3], prompts=prompts, end=END, options=options, attention=True)
+    for row, (hypothesis,) in enumerate(results):
+        (expected,) = teacher_forced_attention(model, row, prompts[row], with_end(hypothesis)).values()
+        (weights,) = hypothesis.attention.values()
         torch.testing.assert_close(weights, expected, rtol=0, atol=1e-9)
 
 
-def test_attention_changes_no_text_and_is_absent_unless_asked_for() -> None:
+def test_attention_changes_no_result_and_is_returned_on_request_only() -> None:
     model = ready(transformer)
-    plain, looking = search(model, beam_size=3), search(model, beam_size=3, attention=True)
-    assert_same(plain, looking)
+    plain, with_attention = search(model, beam_size=3), search(model, beam_size=3, attention=True)
+    assert_same(plain, with_attention)
     assert plain[0][0].attention is None
     assert plain[0][0].alignment is None
     language = search(ready(transformer_language_model), attention=True)[0][0]
@@ -189,43 +193,43 @@ def test_attention_changes_no_text_and_is_absent_unless_asked_for() -> None:
 # The tree ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_tree_has_all_that_was_kept_and_pruned() -> None:
+def test_the_tree_has_all_kept_and_pruned_candidates() -> None:
     model, trees = ready(before), []
-    found = search(model, beam_size=3, n_best=3, trees=trees, max_length=5)
-    assert_same(found, search(model, beam_size=3, n_best=3, max_length=5))
+    results = search(model, beam_size=3, n_best=3, trees=trees, max_length=5)
+    assert_same(results, search(model, beam_size=3, n_best=3, max_length=5))
     assert len(trees) == 4
     for row, tree in zip(ROWS, trees, strict=True):
         check_tree(tree, model, row)
-        ended = {tuple(tree.path(i)) for i, each in enumerate(tree.candidates) if each.status == "ended"}
-        assert ended == {tuple(with_end(each)) for each in found[row] if each.ended}
-        kept = {tuple(tree.path(i)) for i, each in enumerate(tree.candidates) if each.status == "kept"}
-        assert {tuple(each.tokens) for each in found[row] if not each.ended} <= kept
+        ended = {tuple(tree.path(i)) for i, candidate in enumerate(tree.candidates) if candidate.status == "ended"}
+        assert ended == {tuple(with_end(candidate)) for candidate in results[row] if candidate.ended}
+        kept = {tuple(tree.path(i)) for i, candidate in enumerate(tree.candidates) if candidate.status == "kept"}
+        assert {tuple(candidate.tokens) for candidate in results[row] if not candidate.ended} <= kept
 
 
 def check_tree(tree: SearchTree, model: GenerativeModel, row: int) -> None:
     paths = [tree.path(number) for number in range(len(tree.candidates))]
-    for path, each, log_p in zip(paths, tree.candidates, teacher_forced(model, row, [END], paths), strict=True):
-        assert len(path) == each.step + 1
-        assert (each.log_prob, each.total) == pytest.approx((log_p[-1], sum(log_p)), abs=1e-9)
-        if each.parent is not None:
-            assert tree.candidates[each.parent].status == "kept"
-    for step in {each.step for each in tree.candidates}:
-        here = [each for each in tree.candidates if each.step == step]
-        pruned = [each.total for each in here if each.status == "pruned"]
-        taken = [each.total for each in here if each.status != "pruned"]
-        assert len(taken) <= 3
-        assert max(pruned, default=-math.inf) <= min(taken)
+    for path, candidate, log_p in zip(paths, tree.candidates, teacher_forced(model, row, [END], paths), strict=True):
+        assert len(path) == candidate.step + 1
+        assert (candidate.log_prob, candidate.total) == pytest.approx((log_p[-1], sum(log_p)), abs=1e-9)
+        if candidate.parent is not None:
+            assert tree.candidates[candidate.parent].status == "kept"
+    for step in {candidate.step for candidate in tree.candidates}:
+        of_step = [candidate for candidate in tree.candidates if candidate.step == step]
+        pruned = [candidate.total for candidate in of_step if candidate.status == "pruned"]
+        kept = [candidate.total for candidate in of_step if candidate.status != "pruned"]
+        assert len(kept) <= 3
+        assert max(pruned, default=-math.inf) <= min(kept)
 
 
-# Bad input -----------------------------------------------------------------------------------------------------------
+# Invalid input -------------------------------------------------------------------------------------------------------
 
 
-def test_no_source_no_text() -> None:
+def test_without_sources_there_are_no_results() -> None:
     assert search(ready(recurrent_language_model), rows=[]) == []
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (
             {"beam_size": 2, "temperature": 0.5},
@@ -243,21 +247,21 @@ def test_no_source_no_text() -> None:
         ({"prefixes": [[], [1, 4, 2], [], []]}, r"prefixes\[1\] has the end, 4, before its last token; expected no"),
     ],
 )
-def test_bad_input_is_a_sentence(options, sentence: str) -> None:
-    with pytest.raises(ArgumentError, match=sentence):
+def test_invalid_input_is_an_error(options, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         search(ready(before), **options)
 
 
-def test_an_empty_prompt_is_a_sentence() -> None:
+def test_an_empty_prompt_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"decode: prompts\[1\] has no tokens; expected at least one"):
         decode(ready(before), SOURCE[:2], prompts=[[END], []], end=END, options=Decode(temperature=0))
 
 
 @every_kind
-@pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_scores_that_are_no_numbers_are_a_sentence(options, wrong: float) -> None:
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_logits_that_are_not_finite_are_an_error(options, value: float) -> None:
     model = ready(before)
     with torch.no_grad():
-        model.head.output.bias[2] = wrong
+        model.head.output.bias[2] = value
     with pytest.raises(ArgumentError, match="decode: logits has no finite largest value"):
         search(model, **options)

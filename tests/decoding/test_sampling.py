@@ -1,4 +1,4 @@
-"""Sampling: which tokens are drawn and how often, and the noise that decides."""
+"""Sampling: the sampled tokens, their frequencies, and the noise."""
 
 import pytest
 import torch
@@ -10,11 +10,11 @@ from seqloom.decoding.sampling import sample_tokens, uniform_noise
 VOCABULARY = 11
 
 
-# One choice ----------------------------------------------------------------------------------------------------------
+# Sampled tokens ------------------------------------------------------------------------------------------------------
 
 
 @given(noise=st.floats(0, 1, exclude_max=True))
-def test_temperature_0_takes_the_best(noise: float) -> None:
+def test_temperature_0_selects_the_argmax(noise: float) -> None:
     logits = torch.randn(4, VOCABULARY)
     chosen = sample_tokens(logits, temperature=0, noise=torch.full((4,), noise))
     assert torch.equal(chosen, logits.argmax(dim=1))
@@ -35,7 +35,9 @@ def test_frequencies_follow_the_softmax(temperature: float) -> None:
 
 
 @given(data=st.data(), top_k=st.none() | st.integers(1, 15), top_p=st.none() | st.floats(0.01, 1))
-def test_never_chooses_outside_the_set(data: st.DataObject, top_k: int | None, top_p: float | None) -> None:
+def test_no_token_outside_top_k_and_top_p_is_sampled(
+    data: st.DataObject, top_k: int | None, top_p: float | None
+) -> None:
     logits = torch.tensor(data.draw(st.lists(st.floats(-5, 5), min_size=6, max_size=6)), dtype=torch.float64)
     by_rank = sorted(range(6), key=lambda token: -logits[token])
     kept = by_rank[:top_k]
@@ -49,7 +51,7 @@ def test_never_chooses_outside_the_set(data: st.DataObject, top_k: int | None, t
     assert set(chosen.tolist()) <= set(kept)
 
 
-def test_top_p_is_the_smallest_set_that_reaches_it() -> None:
+def test_top_p_keeps_the_smallest_set_of_that_probability() -> None:
     logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log().expand(1000, -1)
     noise = uniform_noise(0, range(1000), 0)
 
@@ -64,13 +66,13 @@ def test_top_p_is_the_smallest_set_that_reaches_it() -> None:
     assert chosen(top_k=2, top_p=0.6) == {1}
 
 
-def test_of_equals_top_k_keeps_exactly_k() -> None:
+def test_top_k_keeps_exactly_k_of_equal_tokens() -> None:
     noise = uniform_noise(0, range(500), 0)
     assert set(sample_tokens(torch.zeros(500, 9), temperature=1, top_k=3, noise=noise).tolist()) == {0, 1, 2}
 
 
 @given(step=st.integers(0, 1000))
-def test_a_token_ruled_out_is_never_chosen(step: int) -> None:
+def test_a_token_of_probability_0_is_never_sampled(step: int) -> None:
     logits = torch.full((3, 4), float("-inf"))
     logits[:, 2] = -3.0
     noise = torch.tensor([0.0, float(uniform_noise(1, [0], step)), 1 - 2**-53], dtype=torch.float64)
@@ -82,9 +84,7 @@ def test_a_token_ruled_out_is_never_chosen(step: int) -> None:
     min_p=st.floats(0.01, 0.99),
     temperature=st.sampled_from([0.5, 1.0, 2.0]),
 )
-def test_min_p_leaves_what_is_likely_enough_beside_the_likeliest(
-    scores: list[float], min_p: float, temperature: float
-) -> None:
+def test_min_p_keeps_tokens_relative_to_the_most_likely(scores: list[float], min_p: float, temperature: float) -> None:
     logits = torch.tensor(scores, dtype=torch.float64)
     p = (logits / temperature).softmax(dim=0)
     assume(((p / p.max() - min_p).abs() > 1e-9).all())
@@ -96,7 +96,7 @@ def test_min_p_leaves_what_is_likely_enough_beside_the_likeliest(
     assert torch.equal(chosen[~near], expected[~near])
 
 
-def test_min_p_comes_after_top_k_and_top_p() -> None:
+def test_min_p_is_applied_after_top_k_and_top_p() -> None:
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log().expand(1000, -1)
     noise = uniform_noise(0, range(1000), 0)
 
@@ -126,7 +126,7 @@ def test_noise_is_a_function_of_seed_number_and_step(seed: int, number: int, ste
     assert drawn not in [other.item() for other in others]
 
 
-def test_noise_is_even_over_samples_and_steps() -> None:
+def test_noise_is_uniform_over_samples_and_steps() -> None:
     for drawn in (uniform_noise(3, range(4000), 5), torch.cat([uniform_noise(3, [2], step) for step in range(4000)])):
         counts = (drawn * 10).long().bincount(minlength=10)
         assert ((counts - 400.0) ** 2 / 400).sum() < 27.9  # one in a thousand, at 9 degrees of freedom
