@@ -54,7 +54,7 @@ def test_lengths_are_between_min_length_and_max_length(options) -> None:
         results = search(model, min_length=min_length, **options)
         assert min(len(hypothesis.tokens) for row in results for hypothesis in row) == min_length
     for row in search(model, min_length=6, **options):
-        assert [(len(hypothesis_.tokens), len(hypothesis_.log_probs), hypothesis_.ended) for hypothesis_ in row] == [
+        assert [(len(hypothesis.tokens), len(hypothesis.log_probs), hypothesis.ended) for hypothesis in row] == [
             (6, 6, False)
         ] * len(row)
 
