@@ -76,7 +76,7 @@ class WriteMonitor:
 
 
 def fault(kind: str, at: int) -> Callable[[int], None]:
-    """Fails at one write. kind: "error", "full" or "kill"."""
+    """A function that fails at one write. `kind` is "error", "full" or "kill"."""
 
     def before_write(index: int) -> None:
         if index == at and kind == "kill":
@@ -88,7 +88,7 @@ def fault(kind: str, at: int) -> Callable[[int], None]:
 
 
 def start_or_resume(config: Experiment, folder: Path) -> None:
-    """What a user does after a crash: the same command again, or `resume` if there is a run.
+    """Act as a user after a crash: repeat the command, or `resume` if there is a run.
 
     The data cache is beside the run, so that faults hit its writes too.
     """
@@ -101,7 +101,7 @@ def start_or_resume(config: Experiment, folder: Path) -> None:
 
 
 def run_with_fault(kind: str, index: int, config: Experiment, folder: Path) -> tuple[int, str | None]:
-    """How many writes were made, and the error that ended the run, in this process."""
+    """The number of writes and the error that ended the run, in this process."""
     try:
         return run_monitored(fault(kind, index), config, folder), None
     except Exception as error:
@@ -109,7 +109,7 @@ def run_with_fault(kind: str, index: int, config: Experiment, folder: Path) -> t
 
 
 def run_with_snapshots(config: Experiment, folder: Path, snapshots: Path) -> int:
-    """Copy a run and its cache before each write, as a kill at that moment leaves them; how many there are."""
+    """Copy a run and its cache before each write, as a kill at that moment leaves them; return the number of copies."""
     return run_monitored(lambda index: shutil.copytree(folder.parent, snapshots / str(index)), config, folder)
 
 

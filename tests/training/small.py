@@ -1,4 +1,4 @@
-"""Experiments small enough to train in a test."""
+"""Experiments that are small enough to train in a test."""
 
 import json
 import random
@@ -38,7 +38,7 @@ TINY: dict[str, dict[str, Any]] = {
 
 
 def tiny(task: str, arch: str = "gru", **more: Any) -> Experiment:
-    """A tiny experiment; `more` are nested values over it."""
+    """A tiny experiment; `more` are nested values that override it."""
     base = {"task": task, "model": {"arch": arch, "size": "tiny"}, "train": {"device": "cpu"}}
     return experiment(merge_values(base, TINY[task], more))
 
@@ -57,6 +57,5 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def words(number: int, seed: int = 0) -> str:
-    """Some text."""
     rng = random.Random(seed)
     return "".join(rng.choice("abcdefgh \n") for _ in range(number))

@@ -1,4 +1,4 @@
-"""Activation penalties against a plain double loop, rows of unequal length."""
+"""Activation penalties equal a double loop over rows of unequal length."""
 
 from collections.abc import Sequence
 
@@ -14,40 +14,42 @@ from tests.training.small import tiny, tiny_session
 DIM = 3
 
 
-def config(activation_l2: float, slowness: float) -> Train:
-    return tiny("language", train={"activation_l2": activation_l2, "temporal_activation_l2": slowness}).train
+def config(activation_l2: float, temporal_activation_l2: float) -> Train:
+    return tiny(
+        "language", train={"activation_l2": activation_l2, "temporal_activation_l2": temporal_activation_l2}
+    ).train
 
 
-def by_hand(y: torch.Tensor, lengths: Sequence[int], alpha: float, beta: float) -> float:
-    squares, slow = [], []
+def expected_penalty(y: torch.Tensor, lengths: Sequence[int], alpha: float, beta: float) -> float:
+    squares, differences = [], []
     for row, length in zip(y.tolist(), lengths, strict=True):
         for t in range(length):
             squares += [value**2 for value in row[t]]
             if t:
-                slow += [(value - before) ** 2 for value, before in zip(row[t], row[t - 1], strict=True)]
-    return alpha * sum(squares) / max(1, len(squares)) + beta * sum(slow) / max(1, len(slow))
+                differences += [(value - before) ** 2 for value, before in zip(row[t], row[t - 1], strict=True)]
+    return alpha * sum(squares) / max(1, len(squares)) + beta * sum(differences) / max(1, len(differences))
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from([0.0, 0.7]), st.sampled_from([0.0, 1.3]))
-def test_a_plain_double_loop(lengths: list[int], alpha: float, beta: float) -> None:
+def test_the_penalty_equals_a_double_loop(lengths: list[int], alpha: float, beta: float) -> None:
     y = torch.randn(len(lengths), max(1, *lengths), DIM, requires_grad=True)
     penalty = activation_penalty(y, torch.tensor(lengths), config(alpha, beta))
     if not alpha and not beta:
         assert penalty is None
         return
     assert penalty is not None
-    assert penalty.item() == pytest.approx(by_hand(y.detach(), lengths, alpha, beta), rel=1e-5, abs=1e-6)
+    assert penalty.item() == pytest.approx(expected_penalty(y.detach(), lengths, alpha, beta), rel=1e-5, abs=1e-6)
     (penalty + 0 * y.sum()).backward()
     assert y.grad is not None
     for row, length in zip(y.grad, lengths, strict=True):
-        assert not row[length:].any()  # nothing beyond a row's end
+        assert not row[length:].any()  # no gradient beyond the end of a row
 
 
-def test_without_lengths_all_steps_are_real() -> None:
+def test_without_lengths_no_step_is_padding() -> None:
     y = torch.randn(2, 4, DIM)
     penalty = activation_penalty(y, None, config(0.5, 2.0))
     assert penalty is not None
-    assert penalty.item() == pytest.approx(by_hand(y, [4, 4], 0.5, 2.0), rel=1e-5)
+    assert penalty.item() == pytest.approx(expected_penalty(y, [4, 4], 0.5, 2.0), rel=1e-5)
 
 
 def test_one_step_has_no_temporal_penalty() -> None:
@@ -57,18 +59,20 @@ def test_one_step_has_no_temporal_penalty() -> None:
 
 
 def test_the_penalty_is_in_the_gradient_and_not_in_the_reported_loss() -> None:
-    """Summed over the step: Σ ∂loss + n ∂penalty, so that the mean has the penalty once, however many tokens."""
-    plain, pulled, alone = (
+    """The sum over a step is Σ ∂loss + n ∂penalty, so the mean over n tokens has the penalty once."""
+    plain, regularized, alone = (
         tiny_session("language", model={"dropout": 0.0}, train={"activation_l2": alpha}).trainer([])
         for alpha in (0.0, 5.0, 0.0)
     )
     batch = plain.task.batch(plain.items[0])
-    (loss, count), (same, _) = plain.backward(batch), pulled.backward(batch)
-    assert loss == same
+    (loss, count), (regularized_loss, _) = plain.backward(batch), regularized.backward(batch)
+    assert loss == regularized_loss
     y, _ = alone.model(batch.source)
     (5.0 * y.square().mean()).backward()
-    for both, one, other in zip(pulled.parameters, plain.parameters, alone.parameters, strict=True):
-        assert both.grad is not None
-        assert one.grad is not None
-        expected = one.grad if other.grad is None else one.grad + count * other.grad  # the head is not pulled
-        torch.testing.assert_close(both.grad, expected, rtol=1e-4, atol=1e-4)
+    for actual, of_loss, of_penalty in zip(regularized.parameters, plain.parameters, alone.parameters, strict=True):
+        assert actual.grad is not None
+        assert of_loss.grad is not None
+        expected = (
+            of_loss.grad if of_penalty.grad is None else of_loss.grad + count * of_penalty.grad
+        )  # the penalty does not reach the head
+        torch.testing.assert_close(actual.grad, expected, rtol=1e-4, atol=1e-4)

@@ -1,4 +1,4 @@
-"""The mean of the last validations' weights: what it is, when it is kept, and that no kill in it loses anything."""
+"""The average of the weights of the last validations: its value, when it is saved, and recovery from failures."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.training.test_crash import assert_same, results
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
-KEPT, NOT_KEPT = 2.5, 1.0  # learning rates: with the first, steps are so large that their middle is better than any
+KEPT, NOT_KEPT = 2.5, 1.0  # learning rates: with the first, steps are so large that their mean is better than any
 
 
 def averaging_config(lr: float = KEPT, average: int | None = 3, **train: object) -> Experiment:
@@ -31,14 +31,14 @@ def averaging_config(lr: float = KEPT, average: int | None = 3, **train: object)
 
 @pytest.fixture(scope="module", params=[KEPT, NOT_KEPT], ids=["kept", "not kept"])
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Path]:
-    """An experiment, and the folder of its unbroken run; beside it the checkpoints before the last of them went."""
+    """An experiment and the folder of its uninterrupted run; `before` has its checkpoints before the last pruning."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    start(averaging_config(request.param), folder, [copies(folder)])
+    start(averaging_config(request.param), folder, [copy_at_end(folder)])
     return averaging_config(request.param), folder
 
 
-def copies(folder: Path) -> Listener:
-    """Copies a run's checkpoints to `before`, beside it, when all else is done."""
+def copy_at_end(folder: Path) -> Listener:
+    """A listener that copies the checkpoints to `before`, beside the run, at its end."""
 
     def copy(event: Event) -> None:
         if isinstance(event, End):
@@ -48,7 +48,7 @@ def copies(folder: Path) -> Listener:
 
 
 def steps_kept(folder: Path) -> list[int]:
-    """Those of its checkpoints."""
+    """The steps of the checkpoints."""
     return [int(path.name.removeprefix("step-")) for path in checkpoints.list_checkpoints(folder)]
 
 
@@ -62,7 +62,7 @@ def test_weights_are_averaged_in_float64(tmp_path: Path) -> None:
     mean = mean_weights([checkpoint_path(tmp_path, step) for step in (1, 2, 3)])
     assert list(mean) == sorted(seen[0])
     for name, tensor in mean.items():
-        exact = torch.stack([each[name].double() for each in seen]).mean(dim=0)
+        exact = torch.stack([state[name].double() for state in seen]).mean(dim=0)
         assert tensor.dtype == seen[0][name].dtype
         torch.testing.assert_close(tensor, exact.to(tensor.dtype), rtol=0, atol=0)
 
@@ -102,20 +102,20 @@ def test_averaged_checkpoints_are_kept_until_the_end(
 
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_failure_at_every_write_after_the_last_step_loses_nothing(every: int, tmp_path: Path) -> None:
-    """As after a kill: what was half done is done again, bit for bit."""
+    """As after a kill, an unfinished write is repeated, bit for bit."""
     experiment, folder, ready = averaging_config(), tmp_path / "whole", tmp_path / "ready" / "run"
     start(experiment, folder)
 
-    def break_off(event: Event) -> None:
+    def interrupt(event: Event) -> None:
         if isinstance(event, Saved) and event.step == experiment.train.steps:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        start(experiment, ready, [break_off])
+        start(experiment, ready, [interrupt])
     assert not (ready / "scores.json").exists()
     shutil.copytree(ready.parent, tmp_path / "counted")
-    count, wrong = run_with_fault("error", -1, experiment, tmp_path / "counted" / "run")
-    assert (wrong, count > 20) == (None, True)
+    count, error = run_with_fault("error", -1, experiment, tmp_path / "counted" / "run")
+    assert (error, count > 20) == (None, True)
     for number in range(0, count, every):
         shutil.copytree(ready.parent, tmp_path / str(number))
         broken = tmp_path / str(number) / "run"
@@ -128,15 +128,15 @@ def test_a_failure_at_every_write_after_the_last_step_loses_nothing(every: int, 
 def test_a_failure_at_every_write_after_the_scores_loses_nothing(
     whole: tuple[Experiment, Path], tmp_path: Path
 ) -> None:
-    """Nothing is learnt or measured again; the checkpoints that have served go in the end."""
+    """Nothing is trained or evaluated again; the averaged checkpoints are removed at the end."""
     experiment, folder = whole
     ready = tmp_path / "ready" / "run"
     shutil.copytree(folder, ready)
     shutil.copytree(folder.parent / "before" / "checkpoints", ready / "checkpoints", dirs_exist_ok=True)
     (ready / "report.html").unlink()
     shutil.copytree(ready.parent, tmp_path / "counted")
-    count, wrong = run_with_fault("error", -1, experiment, tmp_path / "counted" / "run")
-    assert (wrong, steps_kept(tmp_path / "counted" / "run")) == (None, [8])
+    count, error = run_with_fault("error", -1, experiment, tmp_path / "counted" / "run")
+    assert (error, steps_kept(tmp_path / "counted" / "run")) == (None, [8])
     failed = 0
     for number in range(count):
         shutil.copytree(ready.parent, tmp_path / str(number))
@@ -155,25 +155,25 @@ def test_keep_checkpoints_applies_after_averaging(tmp_path: Path) -> None:
     assert steps_kept(tmp_path / "run") == [6, 8]
 
 
-def test_stopped_and_resumed_between_all_validations(whole: tuple[Experiment, Path], tmp_path: Path) -> None:
+def test_a_run_resumes_between_all_validations(whole: tuple[Experiment, Path], tmp_path: Path) -> None:
     experiment, folder = whole
 
-    def break_off(event: Event) -> None:
+    def interrupt(event: Event) -> None:
         if event.name == "tick" and event.step in (1, 3, 5, 7) and event.step not in seen:
             seen.add(event.step)
             raise KeyboardInterrupt
 
     seen: set[int] = set()
     with pytest.raises(KeyboardInterrupt):
-        start(experiment, tmp_path / "run", [break_off])
+        start(experiment, tmp_path / "run", [interrupt])
     while len(seen) < 4:
         with pytest.raises(KeyboardInterrupt):
-            resume(tmp_path / "run", listeners=[break_off])
+            resume(tmp_path / "run", listeners=[interrupt])
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", results(folder))
 
 
-def test_checkpoints_by_the_clock_change_nothing(
+def test_checkpoints_by_time_do_not_change_the_average(
     whole: tuple[Experiment, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment, folder = whole
@@ -182,7 +182,7 @@ def test_checkpoints_by_the_clock_change_nothing(
     assert_same(tmp_path / "run", results(folder))
 
 
-def test_one_validation_has_no_mean(tmp_path: Path) -> None:
+def test_a_single_validation_is_not_averaged(tmp_path: Path) -> None:
     run = start(averaging_config(steps=2), tmp_path / "run")
     assert "averaged" not in run.scores
     assert "average" not in {line["event"] for line in lines(tmp_path / "run")}
@@ -197,12 +197,12 @@ def test_without_averaging_no_more_checkpoints_are_kept(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_is_named_and_can_be_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
-    def break_off(event: Event) -> None:
+    def interrupt(event: Event) -> None:
         if isinstance(event, Average):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        start(averaging_config(), folder, [break_off])
+        start(averaging_config(), folder, [interrupt])
     (checkpoint_path(folder, 6) / WEIGHTS).unlink()
     with pytest.raises(RunError, match=r"step-000000006/weights.*Remove the checkpoint .*step-000000006\."):
         resume(folder)

@@ -1,4 +1,4 @@
-"""Truncated BPTT: what is carried, what is cut, and that nothing else changes."""
+"""Truncated BPTT carries the state between chunks and detaches it."""
 
 import pytest
 import torch
@@ -11,13 +11,13 @@ from tests.training.small import tiny_session
 ARCHS = ("rnn", "lstm", "gru", "window", "conv")
 
 
-def gradients(arch: str, pieces: list[int]) -> tuple[float, list[torch.Tensor]]:
-    """The loss and gradients over one text read in pieces, the state carried and cut between them."""
+def gradients(arch: str, chunk_sizes: list[int]) -> tuple[float, list[torch.Tensor]]:
+    """The loss and gradients of one text in chunks, with the state carried and detached between them."""
     trainer = tiny_session("language", arch, model={"dropout": 0.0}).trainer([])
     trainer.model.double().train()
-    tokens = torch.randint(5, (3, sum(pieces) + 1), generator=torch.Generator().manual_seed(0))
+    tokens = torch.randint(5, (3, sum(chunk_sizes) + 1), generator=torch.Generator().manual_seed(0))
     total, start = 0.0, 0
-    for number, size in enumerate(pieces):
+    for number, size in enumerate(chunk_sizes):
         row = tokens[:, start : start + size + 1]
         loss, _ = trainer.backward(Batch(row[:, :-1], row[:, 1:], continues=number > 0))
         total, start = total + loss.item(), start + size
@@ -25,8 +25,8 @@ def gradients(arch: str, pieces: list[int]) -> tuple[float, list[torch.Tensor]]:
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_gradients_are_the_untruncated_ones_where_k_covers_the_text(arch: str) -> None:
-    """k tokens in one piece, against autograd through the plain sum over all steps, one step at a time."""
+def test_gradients_are_not_truncated_if_bptt_covers_the_text(arch: str) -> None:
+    """One chunk is compared with autograd through the sum over all steps, one step at a time."""
     total, cut = gradients(arch, [12])
     trainer = tiny_session("language", arch, model={"dropout": 0.0}).trainer([])
     model: Model = trainer.model.double().train()
@@ -45,14 +45,14 @@ def test_gradients_are_the_untruncated_ones_where_k_covers_the_text(arch: str) -
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
 def test_truncation_keeps_the_loss_and_changes_the_gradient(arch: str) -> None:
     whole, uncut = gradients(arch, [12])
-    pieces, cut = gradients(arch, [5, 7])
-    assert pieces == pytest.approx(whole, abs=1e-9)  # the state is carried
+    truncated, cut = gradients(arch, [5, 7])
+    assert truncated == pytest.approx(whole, abs=1e-9)  # the state is carried
     distance = max(float((a - b).abs().max()) for a, b in zip(uncut, cut, strict=True))
-    assert distance > 1e-6  # and cut from the gradient
+    assert distance > 1e-6  # and detached
 
 
-def test_the_cut_gradient_is_that_of_a_detached_state() -> None:
-    """By hand: the second piece's gradient reaches nothing before the cut."""
+def test_the_truncated_gradient_is_that_of_a_detached_state() -> None:
+    """The gradient of the second chunk does not reach the first."""
     _, cut = gradients("gru", [5, 7])
     trainer = tiny_session("language", "gru", model={"dropout": 0.0}).trainer([])
     model: Model = trainer.model.double().train()

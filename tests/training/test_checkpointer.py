@@ -1,4 +1,4 @@
-"""A run that is asked to stop saves all and says how to go on; and it ends where the one never asked does."""
+"""A run that receives a signal saves a checkpoint, and ends as the uninterrupted run after resume."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def config_of(task: str = "language", **train: Any) -> Experiment:
 
 
 def signal_at(step: int, number: int) -> Callable[[Event], None]:
-    """A listener that sends this process a signal once a step is taken."""
+    """A listener that sends this process a signal after a step."""
 
     def listen(event: Event) -> None:
         if isinstance(event, Tick) and event.step == step:
@@ -40,13 +40,13 @@ def signal_at(step: int, number: int) -> Callable[[Event], None]:
 def test_a_signal_saves_a_checkpoint_and_the_run_resumes(task: str, number: signal.Signals, tmp_path: Path) -> None:
     whole, folder = tmp_path / "whole", tmp_path / "run"
     start(config_of(task), whole)
-    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.raises(Stopped) as stopped:
         start(config_of(task), folder, [signal_at(3, number)])
     expected = f"stopped by {number.name} at step 3; the run is saved. Continue with `seqloom resume {folder}`."
     assert str(stopped.value) == expected
     assert stopped.value.number == number
-    assert {each: signal.getsignal(each) for each in handlers} == handlers
+    assert {signal_number: signal.getsignal(signal_number) for signal_number in handlers} == handlers
     assert [path.name for path in checkpoints.list_checkpoints(folder)] == ["step-000000003"]
     assert '"event": "stop"' in (folder / "metrics.jsonl").read_text().splitlines()[-1]
     assert (folder / "report.html").exists()

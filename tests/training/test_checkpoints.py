@@ -1,4 +1,4 @@
-"""Checkpoints: all comes back bit for bit; what is damaged is passed over; nothing but safetensors and JSON."""
+"""Checkpoints: restored bit for bit, skipped if damaged, stored as safetensors and JSON alone."""
 
 import json
 from pathlib import Path
@@ -19,46 +19,46 @@ from tests.training.small import tiny_session
 CPU = torch.device("cpu")
 
 
-def after(steps: int, task: str = "language", arch: str = "gru", **more: Any) -> Trainer:
+def trainer_after(steps: int, task: str = "language", arch: str = "gru", **more: Any) -> Trainer:
     trainer = tiny_session(task, arch, **more).trainer([])
     for _ in range(steps):
         trainer.step()
     return trainer
 
 
-def saved(folder: Path, trainer: Trainer) -> Path:
+def save(folder: Path, trainer: Trainer) -> Path:
     return checkpoints.save(folder, trainer)
 
 
-def restored(path: Path, trainer: Trainer) -> Trainer:
+def restore(path: Path, trainer: Trainer) -> Trainer:
     checkpoints.restore(path, trainer)
     return trainer
 
 
-def assert_same(one: Trainer, other: Trainer) -> None:
-    """Weights, what the optimizer remembers, the carried state, the place."""
-    for name, tensor in one.model.state_dict().items():
-        assert tensor.equal(other.model.state_dict()[name]), name
-    first, second = state_tensors(one.optimizer), state_tensors(other.optimizer)
+def assert_same(actual: Trainer, expected: Trainer) -> None:
+    """The weights, the optimizer state, the carried state and the progress are equal."""
+    for name, tensor in actual.model.state_dict().items():
+        assert tensor.equal(expected.model.state_dict()[name]), name
+    first, second = state_tensors(actual.optimizer), state_tensors(expected.optimizer)
     assert set(first) == set(second)
     assert all(tensor.equal(second[name]) for name, tensor in first.items())
-    assert (one.state is None) == (other.state is None)
-    if one.state is not None and other.state is not None:
-        assert set(one.state) == set(other.state)
-        assert all(tensor.equal(other.state[name]) for name, tensor in one.state.items())
-        assert one.state.max_position == other.state.max_position
-        assert one.state.position is not None
-        assert other.state.position is not None
-        assert one.state.position.equal(other.state.position)
-    assert one.progress == other.progress
+    assert (actual.state is None) == (expected.state is None)
+    if actual.state is not None and expected.state is not None:
+        assert set(actual.state) == set(expected.state)
+        assert all(tensor.equal(expected.state[name]) for name, tensor in actual.state.items())
+        assert actual.state.max_position == expected.state.max_position
+        assert actual.state.position is not None
+        assert expected.state.position is not None
+        assert actual.state.position.equal(expected.state.position)
+    assert actual.progress == expected.progress
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimizer_resumes(name: str, tmp_path: Path) -> None:
     more = {"train": {"optimizer": name, "lr": 0.01}}
-    whole = after(3, **more)
-    path = saved(tmp_path, whole)
-    again = restored(path, after(1, **more))  # a used one: all of it is written over
+    whole = trainer_after(3, **more)
+    path = save(tmp_path, whole)
+    again = restore(path, trainer_after(1, **more))  # every value is replaced
     assert_same(whole, again)
     for trainer in (whole, again):
         trainer.step()
@@ -69,25 +69,25 @@ def test_every_optimizer_resumes(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "lstm-peephole", "gru", "window", "conv", "transformer"])
 def test_every_kind_of_state_resumes(arch: str, tmp_path: Path) -> None:
     model = {"norm": "batch"} if arch == "conv" else {}
-    whole = after(2, arch=arch, model=model)
-    again = restored(saved(tmp_path, whole), tiny_session("language", arch, model=model).trainer([]))
+    whole = trainer_after(2, arch=arch, model=model)
+    again = restore(save(tmp_path, whole), tiny_session("language", arch, model=model).trainer([]))
     for trainer in (whole, again):
         trainer.step()
     assert_same(whole, again)
 
 
 @pytest.mark.parametrize("task", ["classify", "tag"])
-def test_a_task_without_a_state(task: str, tmp_path: Path) -> None:
-    whole = after(2, task)
-    path = saved(tmp_path, whole)
-    again = restored(path, tiny_session(task).trainer([]))
+def test_a_task_without_a_state_resumes(task: str, tmp_path: Path) -> None:
+    whole = trainer_after(2, task)
+    path = save(tmp_path, whole)
+    again = restore(path, tiny_session(task).trainer([]))
     assert again.state is None
     assert_same(whole, again)
     assert not (path / checkpoints.CARRIED).exists()
 
 
-def test_safetensors_and_json_and_nothing_else(tmp_path: Path) -> None:
-    path = saved(tmp_path, after(2))
+def test_a_checkpoint_has_only_safetensors_and_json(tmp_path: Path) -> None:
+    path = save(tmp_path, trainer_after(2))
     assert {file.suffix for file in path.iterdir()} == {".safetensors", ".json"}
     hashes = json.loads((path / checkpoints.MANIFEST).read_text())
     assert set(hashes) == {file.name for file in path.iterdir()} - {checkpoints.MANIFEST}
@@ -95,15 +95,15 @@ def test_safetensors_and_json_and_nothing_else(tmp_path: Path) -> None:
         assert not file.read_bytes().startswith((b"\x80", b"PK"))  # a pickle; torch.save's archive
 
 
-def two(folder: Path) -> tuple[Path, Path]:
-    trainer = after(1)
-    older = saved(folder, trainer)
+def two_checkpoints(folder: Path) -> tuple[Path, Path]:
+    trainer = trainer_after(1)
+    older = save(folder, trainer)
     trainer.step()
-    return older, saved(folder, trainer)
+    return older, save(folder, trainer)
 
 
 def test_the_newest_checkpoint_is_used(tmp_path: Path) -> None:
-    older, newer = two(tmp_path)
+    older, newer = two_checkpoints(tmp_path)
     assert checkpoints.list_checkpoints(tmp_path) == [older, newer]
     assert checkpoints.latest(tmp_path) == newer
 
@@ -113,7 +113,7 @@ def test_the_newest_checkpoint_is_used(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("how", ["flip", "cut", "gone"])
 def test_a_damaged_checkpoint_is_skipped(name: str, how: str, tmp_path: Path) -> None:
-    older, newer = two(tmp_path)
+    older, newer = two_checkpoints(tmp_path)
     file, content = newer / name, (newer / name).read_bytes()
     if how == "gone":
         file.unlink()
@@ -124,7 +124,7 @@ def test_a_damaged_checkpoint_is_skipped(name: str, how: str, tmp_path: Path) ->
 
 
 def test_damaged_checkpoints_newer_than_the_one_used_are_removed(tmp_path: Path) -> None:
-    older, newer = two(tmp_path)
+    older, newer = two_checkpoints(tmp_path)
     checkpoints.remove_newer(tmp_path, newer)
     assert checkpoints.list_checkpoints(tmp_path) == [older, newer]
     checkpoints.remove_newer(tmp_path, older)
@@ -133,13 +133,13 @@ def test_damaged_checkpoints_newer_than_the_one_used_are_removed(tmp_path: Path)
 
 @pytest.mark.parametrize("content", ["", "{", "[]"])
 def test_a_damaged_manifest_is_skipped(content: str, tmp_path: Path) -> None:
-    older, newer = two(tmp_path)
+    older, newer = two_checkpoints(tmp_path)
     (newer / checkpoints.MANIFEST).write_text(content)
     assert checkpoints.latest(tmp_path) == older
 
 
 def test_if_all_are_damaged_the_error_names_the_newest(tmp_path: Path) -> None:
-    older, newer = two(tmp_path)
+    older, newer = two_checkpoints(tmp_path)
     for path in (older, newer):
         (path / checkpoints.WEIGHTS).write_bytes(b"")
     with pytest.raises(RunError) as error:
@@ -153,20 +153,20 @@ def test_without_checkpoints_latest_is_none(tmp_path: Path) -> None:
 
 
 def test_a_damaged_checkpoint_is_replaced(tmp_path: Path) -> None:
-    older, newer = two(tmp_path)
+    older, newer = two_checkpoints(tmp_path)
     (newer / checkpoints.WEIGHTS).write_bytes(b"")
-    trainer = restored(older, tiny_session("language").trainer([]))
+    trainer = restore(older, tiny_session("language").trainer([]))
     trainer.step()
-    assert saved(tmp_path, trainer) == newer
+    assert save(tmp_path, trainer) == newer
     assert checkpoints.latest(tmp_path) == newer
-    assert_same(trainer, restored(newer, tiny_session("language").trainer([])))
+    assert_same(trainer, restore(newer, tiny_session("language").trainer([])))
 
 
 def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
     trainer = tiny_session("language").trainer([])
     for _ in range(4):
         trainer.step()
-        saved(tmp_path, trainer)
+        save(tmp_path, trainer)
     checkpoints.prune(tmp_path, 2)
     assert [path.name for path in checkpoints.list_checkpoints(tmp_path)] == ["step-000000003", "step-000000004"]
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"step-000000003", "step-000000004"}
@@ -179,7 +179,7 @@ def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
 
 
 def test_other_folders_are_not_pruned(tmp_path: Path) -> None:
-    saved(tmp_path, after(1))
+    save(tmp_path, trainer_after(1))
     for name in ("step-final", ".making-step-000000009", "notes"):
         (tmp_path / "checkpoints" / name).mkdir()
     checkpoints.prune(tmp_path, 1)
@@ -207,9 +207,11 @@ CRAFTED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("name", "content"), [(name, content) for name, some in CRAFTED.items() for content in some])
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name, contents in CRAFTED.items() for content in contents]
+)
 def test_invalid_content_with_valid_hashes_is_an_error(name: str, content: Any, tmp_path: Path) -> None:
-    path = saved(tmp_path, after(2))
+    path = save(tmp_path, trainer_after(2))
     (path / name).unlink()
     (path / name).write_bytes(content.encode() if isinstance(content, str) else save_tensors(content))
     hashes = json.loads((path / "manifest.json").read_text())
@@ -217,4 +219,4 @@ def test_invalid_content_with_valid_hashes_is_an_error(name: str, content: Any, 
     (path / "manifest.json").write_text(json.dumps({**hashes, name: sha256(path / name)}))
     assert checkpoints.latest(tmp_path) == path
     with pytest.raises(RunError, match=r"step-000000002.*\. (Remove|Restore)"):
-        restored(path, after(0))
+        restore(path, trainer_after(0))

@@ -21,7 +21,7 @@ from tests.training.small import lines, tiny
 pytestmark = pytest.mark.usefixtures("unchecked")  # hundreds of runs
 
 
-def short(task: str) -> Experiment:
+def short_config(task: str) -> Experiment:
     """Two steps, each with a validation and a checkpoint, one of which is kept: each kind of write happens twice."""
     data = {"examples": 24} if task == "language" else {}
     train = {"steps": 2, "validate_every": 1, "log_every": 1, "keep_checkpoints": 1}
@@ -62,7 +62,7 @@ Uninterrupted = tuple[Experiment, dict[str, object]]
 @pytest.fixture(scope="module", params=["language", *SLOW_TASKS])
 def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
     """An experiment and the results of its uninterrupted run."""
-    config, folder = short(request.param), tmp_path_factory.mktemp("uninterrupted") / "run"
+    config, folder = short_config(request.param), tmp_path_factory.mktemp("uninterrupted") / "run"
     start(config, folder)
     return config, results(folder)
 
@@ -135,14 +135,14 @@ def longer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, dict[s
 def test_kills_at_random_moments_lose_nothing(
     seed: int, longer: tuple[Experiment, dict[str, object], float], tmp_path: Path
 ) -> None:
-    """Killed again and again, each time at another moment, until it ends."""
+    """The run is killed at random moments until it ends."""
     config, expected, seconds = longer
-    moments, folder, code, kills = random.Random(seed), tmp_path / "killed" / "run", -1, 0
+    random_generator, folder, code, kills = random.Random(seed), tmp_path / "killed" / "run", -1, 0
     while code or not kills:
-        if code == 0:  # it ended before the first kill, on a machine that was busier before: again, with earlier kills
+        if code == 0:  # it ended before the first kill: repeat with earlier kills
             shutil.rmtree(folder.parent)
             seconds /= 2
-        timeout = moments.uniform(0.05, 0.8 if kills < 3 else 2) * seconds
+        timeout = random_generator.uniform(0.05, 0.8 if kills < 3 else 2) * seconds
         code = run_in_process(-1, config, folder, timeout)
         kills += code == -signal.SIGKILL
         assert kills < 100
@@ -150,7 +150,7 @@ def test_kills_at_random_moments_lose_nothing(
 
 
 def test_a_finished_run_is_not_changed_by_resume(tmp_path: Path) -> None:
-    start(short("language"), tmp_path / "run")
+    start(short_config("language"), tmp_path / "run")
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.name != "report.html"}
     resume(tmp_path / "run")
     assert before == {file: file.stat().st_mtime_ns for file in before}

@@ -1,4 +1,4 @@
-"""On a CUDA device a step waits once, and a run in deterministic mode goes on bit for bit."""
+"""On a CUDA device a step synchronizes once, and a run in deterministic mode resumes bit for bit."""
 
 import warnings
 from pathlib import Path
@@ -21,10 +21,10 @@ pytestmark = [
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("accumulate", [1, 2])
 @pytest.mark.parametrize("task", TINY)
-def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimizer: str) -> None:
+def test_a_step_synchronizes_once(task: str, accumulate: int, optimizer: str) -> None:
     train = {"device": "cuda", "accumulate": accumulate, "optimizer": optimizer}
     trainer = tiny_session(task, "lstm", train=train).trainer([])
-    trainer.step()  # plans and workspaces are made in the first
+    trainer.step()  # the first step allocates plans and workspaces
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("warn")
     try:
@@ -33,12 +33,12 @@ def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimizer:
             trainer.step()
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    waits = [str(each.message) for each in caught if "synchroniz" in str(each.message)]
-    assert len(waits) == 1, waits
+    synchronizations = [str(warning.message) for warning in caught if "synchroniz" in str(warning.message)]
+    assert len(synchronizations) == 1, synchronizations
 
 
 class PowerCut(Exception):
-    """Nobody saves anything."""
+    """An interruption without a checkpoint."""
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])

@@ -1,4 +1,4 @@
-"""The loop: what a step is, when it measures, when it ends, and that it is the same again."""
+"""The training loop: steps, validations, budgets, determinism and losses that are not finite."""
 
 import math
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class RecordingCheckpointer:
 
 
 def trained(task: str, arch: str = "gru", **more: Any) -> tuple[Trainer, list[Event], RecordingCheckpointer]:
-    """A finished run, its events and what was saved."""
+    """A finished run, its events and the calls of its checkpointer."""
     events: list[Event] = []
     trainer, checkpointer = tiny_session(task, arch, **more).trainer([events.append]), RecordingCheckpointer()
     trainer.run(checkpointer)
@@ -46,16 +46,16 @@ def weights(trainer: Trainer) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in trainer.model.state_dict().items()}
 
 
-def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    return list(one) == list(other) and all(tensor.equal(other[name]) for name, tensor in one.items())
+def equal_tensors(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
+    return list(left) == list(right) and all(tensor.equal(right[name]) for name, tensor in left.items())
 
 
-def kinds(events: list[Event], kind: type[Event]) -> list[int]:
+def steps_of(events: list[Event], kind: type[Event]) -> list[int]:
     return [event.step for event in events if type(event) is kind]
 
 
-def scored(trainer: Trainer, scores: list[float]) -> None:
-    """Validations with these scores."""
+def set_scores(trainer: Trainer, scores: list[float]) -> None:
+    """Replace the scores of the next validations."""
     left = iter(scores)
     trainer.evaluate = lambda part: Evaluation({trainer.task.chosen_by: next(left)})  # type: ignore[method-assign]
 
@@ -64,8 +64,8 @@ def scored(trainer: Trainer, scores: list[float]) -> None:
 
 
 @pytest.mark.parametrize("task", ["classify", "tag"])
-def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
-    """The gradient of a step is the sum over its tokens / their number, however they are cut into batches."""
+def test_accumulated_batches_equal_one_batch_of_all_rows(task: str) -> None:
+    """The gradient of a step is the mean over its tokens, however they are divided into batches."""
     split = tiny_session(task, model=EXACT, train={"batch_tokens": 16, "accumulate": 10_000}).trainer([])
     whole = tiny_session(task, model=EXACT, train={"batch_tokens": 1_000_000}).trainer([])
     assert len(split.items) > 5
@@ -76,28 +76,28 @@ def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
     assert split.progress.tokens == whole.progress.tokens
     assert split.progress.recent.count == whole.progress.recent.count
     assert split.progress.recent.loss == pytest.approx(whole.progress.recent.loss, rel=1e-5)
-    for one, other in zip(split.parameters, whole.parameters, strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-6)
+    for actual, expected in zip(split.parameters, whole.parameters, strict=True):
+        torch.testing.assert_close(actual.grad, expected.grad, rtol=1e-3, atol=1e-6)
 
 
 def test_accumulated_chunks_have_the_truncated_gradient() -> None:
-    """Language: two stretches in one step carry the state between them, as two steps would."""
-    together = tiny_session("language", model=EXACT, train={"accumulate": 2}).trainer([])
-    apart = tiny_session("language", model=EXACT).trainer([])
-    first, second = (apart.backward(apart.task.batch(apart.items[i])) for i in range(2))
+    """In language modeling, two chunks of one step carry the state as two steps do."""
+    accumulated = tiny_session("language", model=EXACT, train={"accumulate": 2}).trainer([])
+    separate = tiny_session("language", model=EXACT).trainer([])
+    first, second = (separate.backward(separate.task.batch(separate.items[i])) for i in range(2))
     whole = first + second
-    together.optimizer.step = lambda *_: None  # type: ignore[assignment, method-assign]
-    together.step()
-    assert together.progress.item == 2
-    assert together.progress.recent.loss == pytest.approx(whole.total.item())
-    scale = 1 / max(1.0, together.progress.recent.gradient)  # clip_norm is 1
-    for one, other in zip(together.parameters, apart.parameters, strict=True):
-        assert other.grad is not None
-        torch.testing.assert_close(one.grad, other.grad / whole.count * scale, rtol=1e-3, atol=1e-6)
+    accumulated.optimizer.step = lambda *_: None  # type: ignore[assignment, method-assign]
+    accumulated.step()
+    assert accumulated.progress.item == 2
+    assert accumulated.progress.recent.loss == pytest.approx(whole.total.item())
+    scale = 1 / max(1.0, accumulated.progress.recent.gradient)  # clip_norm is 1
+    for actual, expected in zip(accumulated.parameters, separate.parameters, strict=True):
+        assert expected.grad is not None
+        torch.testing.assert_close(actual.grad, expected.grad / whole.count * scale, rtol=1e-3, atol=1e-6)
 
 
-def test_loss_at_the_last_step_alone() -> None:
-    """Language: no position but the last has a gradient from the loss."""
+def test_the_loss_at_the_last_step_has_no_gradient_elsewhere() -> None:
+    """In language modeling, only the last position has a gradient from the loss."""
     trainer = tiny_session("language", model=EXACT, train={"loss_at": "last"}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
     output = trainer.task.step(trainer.model, batch, None, 0.0)
@@ -108,7 +108,7 @@ def test_loss_at_the_last_step_alone() -> None:
 
 
 @pytest.mark.parametrize(("at", "steps"), [("last", "last"), ("every", "all")])
-def test_classify_with_the_loss_at_every_step_or_the_last(at: str, steps: str) -> None:
+def test_classification_may_have_the_loss_at_every_step_or_the_last(at: str, steps: str) -> None:
     trainer = tiny_session("classify", model={**EXACT, "pool": "last"}, train={"loss_at": at}).trainer([])
     batch = next(b for b in map(trainer.task.batch, trainer.items) if b.lengths is not None and b.lengths.min() > 1)
     assert batch.lengths is not None
@@ -134,51 +134,51 @@ def test_label_smoothing_applies_in_training_only(task: str) -> None:
     assert smooth.evaluate("valid").scores == plain.evaluate("valid").scores
 
 
-# How long, and what is measured when ------------------------------------------------------------------------------
+# Budgets and validations ------------------------------------------------------------------------------------------
 
 
 def test_steps_end_the_run() -> None:
     _, events, checkpointer = trained("classify", train={"steps": 5, "validate_every": 2, "log_every": 2})
     assert checkpointer.steps == [1, 2, 3, 4, 5]
-    assert kinds(events, Valid) == [2, 4, 5]  # and at the end, whatever the rhythm
-    assert kinds(events, Step) == [2, 4, 5]
-    assert kinds(events, Start) == [0]
+    assert steps_of(events, Valid) == [2, 4, 5]  # the end is always validated
+    assert steps_of(events, Step) == [2, 4, 5]
+    assert steps_of(events, Start) == [0]
     assert [event.total for event in events if isinstance(event, Tick)] == [5] * 5
 
 
-def test_epochs_end_the_run_and_are_validated_each() -> None:
+def test_epochs_end_the_run_and_each_is_validated() -> None:
     trainer, events, _ = trained("classify", train={"epochs": 2, "steps": None, "validate_every": None})
     per_epoch = len(trainer.task.epoch(0))
-    assert kinds(events, Valid) == [per_epoch, trainer.progress.step]
+    assert steps_of(events, Valid) == [per_epoch, trainer.progress.step]
     assert trainer.progress.epoch == 2
     assert [event.epoch for event in events if isinstance(event, Valid)] == [1.0, 2.0]
 
 
-def test_whichever_budget_is_smaller_ends_the_run() -> None:
+def test_the_smaller_of_epochs_and_steps_ends_the_run() -> None:
     assert trained("classify", train={"epochs": 1, "steps": 1000})[0].progress.epoch == 1
     assert trained("classify", train={"epochs": 1000, "steps": 3})[0].progress.step == 3
 
 
-def test_early_stop_waits_so_many_validations() -> None:
+def test_early_stop_waits_for_its_number_of_validations() -> None:
     trainer, checkpointer = (
         tiny_session("language", train={"early_stop": 2, "validate_every": 1, "steps": 99}).trainer([]),
         RecordingCheckpointer(),
     )
-    scored(trainer, [3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 0.5])  # equal is not better
+    set_scores(trainer, [3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 0.5])  # equal is not better
     trainer.run(checkpointer)
     assert trainer.progress.step == 6
     assert (trainer.progress.best, trainer.progress.best_step, len(checkpointer.bests)) == (1.0, 4, 3)
 
 
-def test_the_best_is_kept_and_not_the_last() -> None:
+def test_the_best_weights_are_saved() -> None:
     trainer, checkpointer = (
         tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]),
         RecordingCheckpointer(),
     )
-    scored(trainer, [0.2, 0.9, 0.1, 0.3])  # an accuracy: higher is better
+    set_scores(trainer, [0.2, 0.9, 0.1, 0.3])  # an accuracy: higher is better
     trainer.run(checkpointer)
     assert len(checkpointer.bests) == 2
-    assert not same(checkpointer.bests[-1], weights(trainer))
+    assert not equal_tensors(checkpointer.bests[-1], weights(trainer))
 
 
 def test_between_equal_scores_the_lower_loss_is_best() -> None:
@@ -198,7 +198,7 @@ def test_a_nan_score_does_not_stay_the_best() -> None:
         tiny_session("language", train={"validate_every": 1, "steps": 3}).trainer([]),
         RecordingCheckpointer(),
     )
-    scored(trainer, [math.nan, 5.0, math.nan])
+    set_scores(trainer, [math.nan, 5.0, math.nan])
     trainer.run(checkpointer)
     assert (trainer.progress.best, trainer.progress.best_step) == (5.0, 2)
 
@@ -207,67 +207,67 @@ def test_a_plateau_counts_validations() -> None:
     events: list[Event] = []
     more = {"schedule": "plateau", "halve_every": 2, "lr": 0.1, "validate_every": 1, "steps": 8, "log_every": 1}
     trainer = tiny_session("language", train=more).trainer([events.append])
-    scored(trainer, [3.0, 3.1, 3.2, 3.0, 3.0, 2.0, 2.1, 2.1])
+    set_scores(trainer, [3.0, 3.1, 3.2, 3.0, 3.0, 2.0, 2.1, 2.1])
     trainer.run(RecordingCheckpointer())
     rates = [event.lr for event in events if isinstance(event, Step)]
     assert rates == pytest.approx([0.1, 0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.025])
 
 
-def test_a_step_gets_the_fraction_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_gets_the_fraction_of_training_done(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer, fractions = tiny_session("classify", train={"steps": 4, "accumulate": 2}).trainer([]), []
     step = trainer.task.step
 
-    def noting(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
+    def recording(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
         fractions.append(done)
         return step(model, batch, state, done)
 
-    monkeypatch.setattr(trainer.task, "step", noting)
+    monkeypatch.setattr(trainer.task, "step", recording)
     trainer.run(RecordingCheckpointer())
     assert sorted(set(fractions)) == [0.0, 0.25, 0.5, 0.75]
-    assert fractions == sorted(fractions)  # the batches of a step are of one moment
-    trainer.progress.step = 9  # batches by length: an epoch may have more steps than the first had
+    assert fractions == sorted(fractions)  # the batches of one step have the same fraction
+    trainer.progress.step = 9  # batches by length: an epoch may have more steps than the first
     assert trainer.fraction_done() == 1.0
 
 
 def test_penalties_use_the_lengths_of_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step's output may have lengths of its own: those of what was written, not of what was read."""
+    """The output of a step may have its own lengths: those of the target instead of the source."""
     trainer = tiny_session("classify", model=EXACT, train={"activation_l2": 1.0}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
     step, gradients = trainer.task.step, []
     for lengths in (None, torch.ones_like(batch.target)):
 
-        def made(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
+        def step_with_lengths(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
             y = step(model, batch, state, done).y.detach().requires_grad_()
             gradients.append(y)
             return StepOutput(Loss(0.0 * y.sum(), torch.tensor(1)), None, y, lengths)  # noqa: B023
 
-        monkeypatch.setattr(trainer.task, "step", made)
+        monkeypatch.setattr(trainer.task, "step", step_with_lengths)
         trainer.backward(batch)
-    of_source, of_answer = (y.grad for y in gradients)
-    assert of_source[:, 1:].any()
-    assert not of_answer[:, 1:].any()
-    assert of_answer[:, :1].any()
+    without_lengths, with_lengths = (y.grad for y in gradients)
+    assert without_lengths[:, 1:].any()
+    assert not with_lengths[:, 1:].any()
+    assert with_lengths[:, :1].any()
 
 
-# The same run again -----------------------------------------------------------------------------------------------
+# Determinism ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
 def test_equal_seeds_give_equal_runs(task: str) -> None:
     more = {"model": {"dropout": 0.3}, "train": {"steps": 4, "validate_every": 2}}
     torch.manual_seed(5)
-    one, events, _ = trained(task, **more)
-    torch.manual_seed(6)  # what else has drawn numbers does not matter
-    two, others, _ = trained(task, **more)
-    assert same(weights(one), weights(two))
+    first, events, _ = trained(task, **more)
+    torch.manual_seed(6)  # other uses of the global generator have no effect
+    second, others, _ = trained(task, **more)
+    assert equal_tensors(weights(first), weights(second))
     losses = [[event.loss for event in log if isinstance(event, Tick)] for log in (events, others)]
     assert losses[0] == losses[1]
-    assert not same(weights(one), weights(trained(task, seed=2, **more)[0]))
+    assert not equal_tensors(weights(first), weights(trained(task, seed=2, **more)[0]))
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
-def test_batches_do_not_depend_on_history(task: str) -> None:
-    """The items of an epoch, asked for in any order, by a task that has done anything or nothing."""
+def test_batches_do_not_depend_on_earlier_ones(task: str) -> None:
+    """The items of an epoch are the same in any order, for a new task and a used one."""
     fresh, used = tiny_session(task).task, tiny_session(task)
     used.trainer([]).run(RecordingCheckpointer())
     for epoch in (2, 0):
@@ -283,7 +283,7 @@ def test_dropout_is_a_function_of_the_seed_and_the_step() -> None:
         events: list[Event] = []
         trainer = tiny_session("classify", model={"dropout": 0.5}).trainer([events.append])
         trainer.experiment = trainer.experiment.model_copy(update={"seed": seed})
-        torch.rand(step * 7)  # whoever has drawn before
+        torch.rand(step * 7)  # other uses of the global generator have no effect
         trainer.progress.step = step
         trainer.step()
         (tick,) = [event for event in events if isinstance(event, Tick)]
@@ -299,55 +299,57 @@ def test_bf16_runs_and_leaves_weights_in_float32(task: str) -> None:
     assert {weight.dtype for weight in trainer.parameters} == {torch.float32}
     assert all(math.isfinite(event.loss) for event in events if isinstance(event, Tick))
     exact, _, _ = trained(task, train={"steps": 4, "validate_every": 4})
-    assert not same(weights(trainer), weights(exact))
+    assert not equal_tensors(weights(trainer), weights(exact))
 
 
 # A loss or gradient that is not finite -------------------------------------------------------------------------------
 
 
-def spoil(trainer: Trainer, steps: set[int], how: Callable[[Tensor], Tensor]) -> None:
-    """Make the loss of some steps what it should not be."""
+def change_loss(trainer: Trainer, steps: set[int], change: Callable[[Tensor], Tensor]) -> None:
+    """Change the loss of some steps."""
     step = trainer.task.step
 
-    def spoiled(model: Model, batch: Any, state: Any, done: float) -> Any:
+    def step_(model: Model, batch: Any, state: Any, done: float) -> Any:
         output = step(model, batch, state, done)
         if trainer.progress.step + 1 in steps:
-            object.__setattr__(output, "loss", output.loss._replace(total=how(output.loss.total)))
+            object.__setattr__(output, "loss", output.loss._replace(total=change(output.loss.total)))
         return output
 
-    trainer.task.step = spoiled  # type: ignore[method-assign]
+    trainer.task.step = step_  # type: ignore[method-assign]
 
 
 def infinite_gradient(total: Tensor) -> Tensor:
-    """0, with a slope without end."""
+    """0, with an infinite gradient."""
     return torch.sqrt((total - total.detach()).clamp(min=0))
 
 
 @pytest.mark.parametrize("arch", ["gru", "lstm", "conv", "window"])
 @pytest.mark.parametrize(
-    ("what", "how"), [("loss", lambda total: total * math.nan), ("gradient", infinite_gradient)], ids=["loss", "slope"]
+    ("kind", "change"),
+    [("loss", lambda total: total * math.nan), ("gradient", infinite_gradient)],
+    ids=["loss", "slope"],
 )
-def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Callable[[Tensor], Tensor]) -> None:
+def test_a_step_that_is_not_finite_changes_nothing(arch: str, kind: str, change: Callable[[Tensor], Tensor]) -> None:
     events: list[Event] = []
     model = {"norm": "batch"} if arch == "conv" else {}
     trainer = tiny_session("language", arch, model=model).trainer([events.append])
-    spoil(trainer, {3}, how)
+    change_loss(trainer, {3}, change)
     trainer.step()
     trainer.step()
     before, carried = weights(trainer), trainer.state
-    remembered = {name: tensor.clone() for name, tensor in state_tensors(trainer.optimizer).items()}
+    optimizer_state = {name: tensor.clone() for name, tensor in state_tensors(trainer.optimizer).items()}
     assert carried is not None
     values = {name: tensor.clone() for name, tensor in carried.items()}
     trainer.step()
     (skip,) = [event for event in events if isinstance(event, Skip)]
-    assert (skip.step, skip.what) == (3, what)
+    assert (skip.step, skip.what) == (3, kind)
     assert not math.isfinite(skip.value)
-    assert same(weights(trainer), before)  # batch statistics too
-    assert same(state_tensors(trainer.optimizer), remembered)
+    assert equal_tensors(weights(trainer), before)  # batch statistics too
+    assert equal_tensors(state_tensors(trainer.optimizer), optimizer_state)
     assert trainer.state is not None
-    assert same(dict(trainer.state), values)
-    trainer.step()  # and the run goes on from it
-    assert not same(weights(trainer), before)
+    assert equal_tensors(dict(trainer.state), values)
+    trainer.step()  # the run continues
+    assert not equal_tensors(weights(trainer), before)
     assert trainer.progress.not_finite == 0
     assert (trainer.progress.step, trainer.progress.item) == (4, 4)
 
@@ -355,7 +357,7 @@ def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Ca
 def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
     events: list[Event] = []
     trainer = tiny_session("language", train={"steps": 3, "log_every": 3}).trainer([events.append])
-    spoil(trainer, {2}, lambda total: total * math.inf)
+    change_loss(trainer, {2}, lambda total: total * math.inf)
     trainer.run(RecordingCheckpointer())
     (line,) = [event for event in events if isinstance(event, Step)]
     assert math.isfinite(line.loss)
@@ -366,10 +368,10 @@ def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
 
 def test_too_many_skipped_steps_in_a_row_end_the_run() -> None:
     trainer = tiny_session("language", train={"max_skipped_steps": 3}).trainer([])
-    spoil(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
+    change_loss(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
     with pytest.raises(Diverged) as error:
         trainer.run(RecordingCheckpointer())
-    assert trainer.progress.step == 6  # the third good step began the count anew
+    assert trainer.progress.step == 6  # the finite third step reset the count
     assert str(error.value) == (
         "3 steps in a row with a non-finite loss or gradient, the last at step 6. "
         "Lower train.lr (0.002), or clip with train.clip_norm."

@@ -1,4 +1,4 @@
-"""Clipping against torch's functions, optimizers against their equations in float64."""
+"""Clipping equals the functions of torch; optimizers equal their equations in float64."""
 
 import math
 from collections.abc import Callable
@@ -31,91 +31,91 @@ def clip_config(clip_norm: float | str = "none", clip_value: float | None = None
 
 
 def weights(seed: int = 0, scale: float = 1.0) -> list[Tensor]:
-    """Weights with gradients, one without."""
+    """Two weights with gradients and one without."""
     generator = torch.Generator().manual_seed(seed)
-    made = [nn.Parameter(torch.zeros(size)) for size in ((3, 2), (4,), (2,))]
-    for weight in made[:2]:
+    parameters = [nn.Parameter(torch.zeros(size)) for size in ((3, 2), (4,), (2,))]
+    for weight in parameters[:2]:
         weight.grad = scale * torch.randn(weight.shape, generator=generator)
-    return list(made)
+    return list(parameters)
 
 
-def norm(of: list[Tensor]) -> float:
-    return loss_and_norm([Loss(torch.tensor(0.0), torch.tensor(1))], of)[2]
+def norm(tensors: list[Tensor]) -> float:
+    return loss_and_norm([Loss(torch.tensor(0.0), torch.tensor(1))], tensors)[2]
 
 
-def clip(of: list[Tensor], count: int, train: Train) -> tuple[float, bool]:
-    """As a step does it."""
-    length = norm(gradients(of)) / max(count, 1)
-    return length, average_and_clip(gradients(of), length, count, train)
+def clip(parameters: list[Tensor], count: int, train: Train) -> tuple[float, bool]:
+    """Clip as a training step does."""
+    length = norm(gradients(parameters)) / max(count, 1)
+    return length, average_and_clip(gradients(parameters), length, count, train)
 
 
-def gradients(of: list[Tensor]) -> list[Tensor]:
-    return [weight.grad for weight in of if weight.grad is not None]
+def gradients(parameters: list[Tensor]) -> list[Tensor]:
+    return [weight.grad for weight in parameters if weight.grad is not None]
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 10), st.integers(1, 500), st.floats(0.1, 1000))
-def test_clip_by_norm_equals_torchs_on_the_mean(seed: int, most: float, count: int, scale: float) -> None:
+def test_clip_norm_equals_that_of_torch_on_the_mean(seed: int, limit: float, count: int, scale: float) -> None:
     actual, expected = weights(seed, scale), weights(seed, scale)
-    length, clipped = clip(actual, count, clip_config(most))
+    length, clipped = clip(actual, count, clip_config(limit))
     for weight in expected:
         if weight.grad is not None:
             weight.grad /= count
-    theirs = float(nn.utils.clip_grad_norm_(expected, most))
-    assert length == pytest.approx(theirs, rel=1e-5)
-    assert clipped == (length > most)
-    for one, other in zip(gradients(actual), gradients(expected), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-7)
-    assert norm(gradients(actual)) <= most * (1 + 1e-5)
+    torch_norm = float(nn.utils.clip_grad_norm_(expected, limit))
+    assert length == pytest.approx(torch_norm, rel=1e-5)
+    assert clipped == (length > limit)
+    for left, right in zip(gradients(actual), gradients(expected), strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-7)
+    assert norm(gradients(actual)) <= limit * (1 + 1e-5)
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 2))
-def test_clip_by_value_equals_torchs(seed: int, most: float) -> None:
+def test_clip_value_equals_that_of_torch(seed: int, limit: float) -> None:
     actual, expected = weights(seed), weights(seed)
-    length, clipped = clip(actual, 1, clip_config(clip_value=most))
-    nn.utils.clip_grad_value_(expected, most)
-    assert not clipped  # which is resolved of the norm
+    length, clipped = clip(actual, 1, clip_config(clip_value=limit))
+    nn.utils.clip_grad_value_(expected, limit)
+    assert not clipped  # only clip_norm sets it
     assert length == pytest.approx(norm(gradients(weights(seed))))
-    for one, other in zip(gradients(actual), gradients(expected), strict=True):
-        torch.testing.assert_close(one, other)
+    for left, right in zip(gradients(actual), gradients(expected), strict=True):
+        torch.testing.assert_close(left, right)
 
 
-def test_by_norm_first_then_by_value() -> None:
+def test_clip_norm_is_applied_before_clip_value() -> None:
     weight = nn.Parameter(torch.zeros(2))
     weight.grad = torch.tensor([30.0, -40.0])
     assert clip([weight], 10, clip_config(1.0, 0.7)) == (pytest.approx(5.0), True)
     torch.testing.assert_close(weight.grad, torch.tensor([0.6, -0.7]), rtol=1e-5, atol=0)
 
 
-def test_without_clipping_it_is_the_mean() -> None:
+def test_without_clipping_the_gradient_is_the_mean() -> None:
     actual, before = weights(), gradients(weights())
     assert clip(actual, 4, clip_config()) == (pytest.approx(norm(before) / 4), False)
-    for one, other in zip(gradients(actual), before, strict=True):
-        torch.testing.assert_close(one, other / 4)
+    for left, right in zip(gradients(actual), before, strict=True):
+        torch.testing.assert_close(left, right / 4)
 
 
-@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-def test_gradients_that_are_not_finite_stay_unchanged(wrong: float) -> None:
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_gradients_that_are_not_finite_stay_unchanged(value: float) -> None:
     actual = weights()
-    gradients(actual)[1][2] = wrong
+    gradients(actual)[1][2] = value
     before = [gradient.clone() for gradient in gradients(actual)]
     length, clipped = clip(actual, 3, clip_config(0.1, 0.1))
     assert not math.isfinite(length)
     assert not clipped
-    for one, other in zip(gradients(actual), before, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+    for left, right in zip(gradients(actual), before, strict=True):
+        torch.testing.assert_close(left, right, rtol=0, atol=0, equal_nan=True)
 
 
-def test_no_gradients_and_no_items() -> None:
+def test_without_gradients_or_items_nothing_changes() -> None:
     assert clip([nn.Parameter(torch.zeros(2))], 3, clip_config(1.0, 1.0)) == (0.0, False)
     assert clip(weights(), 0, clip_config())[0] == pytest.approx(
         norm(gradients(weights()))
-    )  # no item: nothing to divide by
+    )  # without items the sum is not divided
 
 
-def test_sums_over_batches_are_read_together() -> None:
+def test_losses_of_batches_are_summed_in_double_precision() -> None:
     losses = [Loss(torch.tensor(0.1), torch.tensor(3)), Loss(torch.tensor(2.0), torch.tensor(16_777_216))]
     total, count, length = loss_and_norm(losses, [torch.tensor([[3.0]]), torch.tensor([4.0])])
-    assert total == float(torch.tensor(0.1)) + 2.0  # in double, as a person would add them
+    assert total == float(torch.tensor(0.1)) + 2.0  # in double precision
     assert count == 16_777_219
     assert length == 5.0
 
@@ -128,7 +128,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def optimizer_config(optimizer: str = "sgd", **more: Any) -> Train:
-    """With a momentum and an epsilon of its own where the optimizer has them."""
+    """A config with another momentum and epsilon than the defaults, if the optimizer has them."""
     own = {"momentum": 0.7, "epsilon": 1e-6}
     used = {name: info_of(Train.model_fields[name]).only_with["train.optimizer"] for name in own}
     has = {name: value for name, value in own.items() if holds(used[name], optimizer)}
@@ -136,7 +136,7 @@ def optimizer_config(optimizer: str = "sgd", **more: Any) -> Train:
 
 
 class Problem(nn.Module):
-    """½ ‖A w + b − y‖², a matrix and a vector to learn."""
+    """½ ‖A w + b − y‖², with a matrix and a vector as parameters."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,13 +150,13 @@ class Problem(nn.Module):
         return 0.5 * (self.A @ self.w + self.b - self.y).square().sum()
 
 
-def by_package(config: Train) -> list[Array]:
+def by_seqloom(config: Train) -> list[Array]:
     problem = Problem()
-    steps = build_optimizer(problem, config)
+    optimizer = build_optimizer(problem, config)
     for _ in range(STEPS):
-        steps.zero_grad()
+        optimizer.zero_grad()
         problem().backward()
-        steps.step()
+        optimizer.step()
     return [problem.w.detach().numpy(), problem.b.detach().numpy()]
 
 
@@ -224,9 +224,9 @@ def by_hand(config: Train) -> list[Array]:
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("l2", [0.0, 0.3])
-def test_the_equation(name: str, l2: float) -> None:
+def test_each_optimizer_equals_its_equation(name: str, l2: float) -> None:
     config = optimizer_config(optimizer=name, **({"weight_decay": l2} if name == "adamw" else {"l2": l2}))
-    for actual, expected in zip(by_package(config), by_hand(config), strict=True):
+    for actual, expected in zip(by_seqloom(config), by_hand(config), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -243,20 +243,20 @@ TORCH: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_equals_torchs_own(name: str) -> None:
+def test_each_optimizer_equals_that_of_torch(name: str) -> None:
     problem = Problem()
-    steps = TORCH[name]([problem.w, problem.b])
+    optimizer = TORCH[name]([problem.w, problem.b])
     for _ in range(STEPS):
-        steps.zero_grad()
+        optimizer.zero_grad()
         problem().backward()
-        steps.step()
-    actual = by_package(optimizer_config(optimizer=name, **({"weight_decay": 0.2} if name == "adamw" else {"l2": 0.2})))
+        optimizer.step()
+    actual = by_seqloom(optimizer_config(optimizer=name, **({"weight_decay": 0.2} if name == "adamw" else {"l2": 0.2})))
     for ours, theirs in zip(actual, (problem.w, problem.b), strict=True):
         np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
 
 
 def test_weight_decay_applies_to_matrices_only() -> None:
-    """With no gradient, what is left of a weight after a step is what decay left of it."""
+    """Without a gradient, a step changes a weight by its decay alone."""
     model = nn.ModuleDict({"linear": nn.Linear(3, 2), "norm": nn.LayerNorm(3), "conv": nn.Conv1d(2, 2, 3)})
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     for weight in model.parameters():
@@ -281,12 +281,12 @@ def test_a_model_without_vectors_has_one_group() -> None:
 
 
 def test_a_resolved_config_gives_the_same_optimizer() -> None:
-    """A resolved config, read back with every key spelt out, must give the same optimizer."""
+    """A resolved config has every key, and gives the same optimizer."""
     for name in OPTIMIZERS:
         config = tiny("language", train={"optimizer": name}).train
         resolved = type(config).model_validate(config.model_dump())
-        first, second = (build_optimizer(Problem(), each).param_groups for each in (config, resolved))
-        for one, other in zip(first, second, strict=True):
-            settings = {key: value for key, value in one.items() if key != "params"}
-            assert settings == {key: value for key, value in other.items() if key != "params"}
+        first, second = (build_optimizer(Problem(), either).param_groups for either in (config, resolved))
+        for left, right in zip(first, second, strict=True):
+            settings = {key: value for key, value in left.items() if key != "params"}
+            assert settings == {key: value for key, value in right.items() if key != "params"}
             assert all(math.isfinite(value) for value in settings.values() if isinstance(value, float))

@@ -1,4 +1,4 @@
-"""A session: where a run begins, how it finds its data again, and what it writes down at its end."""
+"""Sessions: the start of a run, its data on resume, and its files."""
 
 import json
 import math
@@ -25,15 +25,15 @@ from tests.training.test_crash import assert_same, results
 pytestmark = pytest.mark.usefixtures("unchecked")
 
 
-class Enough(Exception):
-    """Whatever ends a process."""
+class Interrupted(Exception):
+    """An interruption of a run."""
 
 
-NO_CORPUS = {"examples": None, "corpus_length": None}  # which are of embedded ones
+NO_CORPUS = {"examples": None, "corpus_length": None}  # keys of embedded corpora
 
 
-def of_files(folder: Path, **more: Any) -> Experiment:
-    """A language model of files with absolute names."""
+def config_of_files(folder: Path, **more: Any) -> Experiment:
+    """The config of a language model of files with absolute paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(("train", "valid", "test")):
         (folder / f"{name}.txt").write_text(words(800 if name == "train" else 300, number), encoding="utf-8")
@@ -46,18 +46,18 @@ def of_files(folder: Path, **more: Any) -> Experiment:
 
 
 def interrupt(config: Experiment, folder: Path, at: int = 3) -> None:
-    """A run that ends in the middle."""
+    """Start a run and interrupt it at a step."""
 
     def listen(event: Event) -> None:
         if isinstance(event, Tick) and event.step == at:
-            raise Enough
+            raise Interrupted
 
-    with pytest.raises(Enough):
+    with pytest.raises(Interrupted):
         start(config, folder, [listen])
 
 
 def test_no_absolute_path_is_in_the_run(tmp_path: Path) -> None:
-    start(of_files(tmp_path / "data"), tmp_path / "run")
+    start(config_of_files(tmp_path / "data"), tmp_path / "run")
     assert str(tmp_path) not in (tmp_path / "run" / "experiment.toml").read_text(encoding="utf-8")
     local = json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))
     assert local["files"]["valid"][0]["path"] == str(tmp_path / "data" / "valid.txt")
@@ -67,7 +67,7 @@ def test_no_absolute_path_is_in_the_run(tmp_path: Path) -> None:
         )
 
 
-def test_relative_names_stay() -> None:
+def test_relative_paths_are_kept() -> None:
     config = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], **NO_CORPUS})
     data = without_local_paths(config).data
     assert data.train == ("texts/*.txt", "more.txt")
@@ -75,7 +75,7 @@ def test_relative_names_stay() -> None:
 
 
 def test_resume_uses_the_original_files(tmp_path: Path) -> None:
-    config = of_files(tmp_path / "data")
+    config = config_of_files(tmp_path / "data")
     start(config, tmp_path / "whole")
     interrupt(config, tmp_path / "run")
     resume(tmp_path / "run")
@@ -112,7 +112,7 @@ def test_a_damaged_local_json_is_an_error(content: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", ["folder", "files"])
 def test_moved_data_are_recognized_by_their_content(named: str, tmp_path: Path) -> None:
-    config = of_files(tmp_path / "data")
+    config = config_of_files(tmp_path / "data")
     start(config, tmp_path / "whole")
     interrupt(config, tmp_path / "run")
     (tmp_path / "data").rename(tmp_path / "moved")
@@ -126,7 +126,7 @@ def test_moved_data_are_recognized_by_their_content(named: str, tmp_path: Path) 
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
-    interrupt(of_files(tmp_path / "data"), tmp_path / "run")
+    interrupt(config_of_files(tmp_path / "data"), tmp_path / "run")
     with (tmp_path / "data" / "valid.txt").open("a", encoding="utf-8") as file:
         file.write("x")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
@@ -144,8 +144,8 @@ def test_the_matching_file_of_several_is_used(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(text)
     right = tmp_path / "two" / "a.txt"
-    places = [str(tmp_path / "one"), str(tmp_path / "two")]
-    assert find_file(lost, sha256(right), places) == right
+    folders = [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert find_file(lost, sha256(right), folders) == right
     assert find_file(right, sha256(right), []) == right
 
 
@@ -159,9 +159,9 @@ def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypat
     """An embedded corpus may differ from one version of Python to the next."""
     config = tiny("language", train={"steps": 4, "validate_every": 2})
     interrupt(config, tmp_path / "run")
-    of = Session.prepare
+    prepare = Session.prepare
     other = tiny("language", data={"tokenizer": "byte"})
-    monkeypatch.setattr(Session, "prepare", staticmethod(lambda *_: of(other)))
+    monkeypatch.setattr(Session, "prepare", staticmethod(lambda *_: prepare(other)))
     with pytest.raises(
         RunError,
         match=r"the corpus 'brackets' would now be read differently than with the versions of the run \(python 3",
@@ -170,20 +170,20 @@ def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypat
     assert "\n" not in str(error.value)
 
 
-def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    start(of_files(tmp_path / "data"), tmp_path / "run")
+def test_a_folder_that_holds_a_run_is_refused_and_not_changed(tmp_path: Path) -> None:
+    start(config_of_files(tmp_path / "data"), tmp_path / "run")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     with pytest.raises(
         RunError, match=r"already holds a run\. Continue it with `seqloom resume .*out='another/folder'"
     ):
-        start(of_files(tmp_path / "data", seed=2), tmp_path / "run")
-    with pytest.raises(RunError, match="already holds a run"):  # nor is anything read: these data are nowhere
+        start(config_of_files(tmp_path / "data", seed=2), tmp_path / "run")
+    with pytest.raises(RunError, match="already holds a run"):  # and no data are read: this file does not exist
         start(tiny("language", data={"corpus": None, "train": "nowhere.txt", **NO_CORPUS}), tmp_path / "run")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
 
 
-def test_the_end_has_the_scores_of_the_best_weights(tmp_path: Path) -> None:
-    run = start(of_files(tmp_path / "data"), tmp_path / "run")
+def test_the_scores_are_those_of_the_best_weights(tmp_path: Path) -> None:
+    run = start(config_of_files(tmp_path / "data"), tmp_path / "run")
     scores = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
     assert scores == run.scores
     assert scores["chosen_by"] == "loss"
@@ -206,7 +206,7 @@ def test_without_a_test_split_there_is_no_test_score(tmp_path: Path) -> None:
     assert "test" not in start(tiny("classify", train={"steps": 2, "validate_every": 2}), tmp_path / "run").scores
 
 
-def test_before_the_first_validation_there_is_nothing_to_predict_with(tmp_path: Path) -> None:
+def test_before_the_first_validation_predict_is_an_error(tmp_path: Path) -> None:
     interrupt(tiny("classify", train={"steps": 4, "validate_every": 3, "checkpoint_every": 1}), tmp_path / "run", at=2)
     run = load(tmp_path / "run")
     assert run.scores == {}
@@ -226,32 +226,32 @@ def test_a_run_resumes_from_the_checkpoint_before_a_damaged_one(tmp_path: Path) 
 
 
 def test_damaged_checkpoints_are_removed_on_resume(tmp_path: Path) -> None:
-    """Else a later pruning could leave them alone, and nothing to go on from."""
+    """Otherwise a later pruning could leave only damaged checkpoints."""
     config = tiny("language", train={"steps": 12, "validate_every": 4, "checkpoint_every": 2, "keep_checkpoints": 2})
     interrupt(config, tmp_path / "run", at=9)
     damaged = max((tmp_path / "run" / "checkpoints").iterdir())
     (damaged / "weights.safetensors").write_bytes(b"")
-    there: list[list[str]] = []
+    folders: list[list[str]] = []
 
     def listen(event: Event) -> None:
         if isinstance(event, Resume):
-            there.append(sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()))
+            folders.append(sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()))
 
     resume(tmp_path / "run", listeners=[listen])
-    assert there == [["step-000000006"]]
+    assert folders == [["step-000000006"]]
 
 
-def note(folder: Path, **more: object) -> None:
-    """Change what is noted of this machine."""
+def update_local(folder: Path, **more: object) -> None:
+    """Change keys of local.json, which has values of this machine."""
     local = json.loads((folder / "local.json").read_text(encoding="utf-8"))
     (folder / "local.json").write_text(json.dumps(local | more), encoding="utf-8")
 
 
 def test_a_corpus_of_another_version_is_refused(tmp_path: Path) -> None:
-    """The same characters may stand in another order there: the vocabulary alone does not tell."""
+    """Its text may have the same characters in another order, which the vocabulary does not show."""
     config = tiny("classify", train={"steps": 4, "validate_every": 2})
     interrupt(config, tmp_path / "run")
-    note(tmp_path / "run", made_with={"num2words": "0.0.1"})
+    update_local(tmp_path / "run", made_with={"num2words": "0.0.1"})
     with pytest.raises(
         RunError, match=r"the corpus 'numbers' was made with num2words 0\.0\.1, and would be different with edition"
     ):
@@ -262,7 +262,7 @@ def test_resume_uses_the_original_device_or_another_on_request(tmp_path: Path, m
     config = tiny("language", train={"steps": 4, "validate_every": 2, "device": "auto"})
     interrupt(config, tmp_path / "run")
     assert json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))["device"] == "cpu"
-    note(tmp_path / "run", device="mps")
+    update_local(tmp_path / "run", device="mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     with pytest.raises(UserError, match=r"train.device mps: torch finds no such device here"):
         resume(tmp_path / "run")
@@ -281,14 +281,14 @@ DIVERGES = {
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
 def test_a_run_that_diverges_ends_with_an_error_and_a_report(task: str, tmp_path: Path) -> None:
-    """Validations on the way measure what there is, and don't end the run by another error."""
+    """Validations before that evaluate the weights as they are and raise no other error."""
     with pytest.raises(Diverged, match=r"^3 steps in a row with a non-finite loss or gradient.*Lower train\.lr"):
         start(tiny(task, "rnn-relu", model={"depth": 4}, train=DIVERGES), tmp_path / "run")
     assert (tmp_path / "run" / "report.html").exists()
     assert sum(line["event"] == "skip" for line in lines(tmp_path / "run")) >= 3
 
 
-def test_deterministic_mode_is_on_while_it_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deterministic_mode_is_on_during_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     seen: list[bool] = []
 
@@ -303,7 +303,7 @@ def test_deterministic_mode_is_on_while_it_trains(tmp_path: Path, monkeypatch: p
 
 
 def test_rmsprop_resumes_with_the_same_momentum(tmp_path: Path) -> None:
-    """The resolved config spells every key out: that must not change what they mean."""
+    """The resolved config has every key, and each must keep its meaning."""
     config = tiny("language", train={"steps": 4, "validate_every": 2, "optimizer": "rmsprop"})
     start(config, tmp_path / "whole")
     interrupt(config, tmp_path / "run")
@@ -327,8 +327,8 @@ def test_memory_is_in_bytes() -> None:
 # Images ---------------------------------------------------------------------------------------------------------------
 
 
-def with_images(folder: Path) -> Experiment:
-    """Photographs with captions."""
+def config_of_images(folder: Path) -> Experiment:
+    """The config of a captioning run of images with captions."""
     (folder / "photos").mkdir(parents=True)
     for i in range(30):
         Image.new("RGB", (9, 9), (8 * i, 0, 0)).save(folder / f"photos/{i}.png")
@@ -339,7 +339,7 @@ def with_images(folder: Path) -> Experiment:
 
 
 def test_changed_images_are_refused(tmp_path: Path) -> None:
-    interrupt(with_images(tmp_path / "data"), tmp_path / "run")
+    interrupt(config_of_images(tmp_path / "data"), tmp_path / "run")
     for photo in (tmp_path / "data" / "photos").iterdir():
         Image.new("RGB", (9, 9)).save(photo)
     with pytest.raises(RunError, match=r"captions\.tsv: its images changed since the run began\. Restore the old ones"):
@@ -347,10 +347,10 @@ def test_changed_images_are_refused(tmp_path: Path) -> None:
 
 
 def test_moved_images_are_recognized_by_their_content(tmp_path: Path) -> None:
-    config = with_images(tmp_path / "data")
+    config = config_of_images(tmp_path / "data")
     start(config, tmp_path / "whole")
     interrupt(config, tmp_path / "run")
-    shutil.copytree(tmp_path / "data", tmp_path / "moved", copy_function=shutil.copy)  # with other times
+    shutil.copytree(tmp_path / "data", tmp_path / "moved", copy_function=shutil.copy)  # with other modification times
     shutil.rmtree(tmp_path / "data")
     resume(tmp_path / "run", [str(tmp_path / "moved")])
     assert_same(tmp_path / "run", results(tmp_path / "whole"))

@@ -1,4 +1,4 @@
-"""What TensorBoard shows is what the log says, once each, also after a run that was interrupted."""
+"""TensorBoard has the values of the log, each once, also after an interrupted run."""
 
 import shutil
 import sys
@@ -22,25 +22,28 @@ def experiment(tensorboard: bool = True) -> Experiment:
     return tiny("language", train=steps)
 
 
-def shown(run: Path) -> dict[str, list[tuple[int, float]]]:
-    """Each curve: its steps and values."""
-    read = EventAccumulator(str(run / "tensorboard")).Reload()
-    return {name: [(point.step, point.value) for point in read.Scalars(name)] for name in read.Tags()["scalars"]}
+def tensorboard_curves(run: Path) -> dict[str, list[tuple[int, float]]]:
+    """The steps and values of each curve in TensorBoard."""
+    accumulator = EventAccumulator(str(run / "tensorboard")).Reload()
+    return {
+        name: [(point.step, point.value) for point in accumulator.Scalars(name)]
+        for name in accumulator.Tags()["scalars"]
+    }
 
 
-def logged(run: Path) -> dict[str, list[tuple[int, Any]]]:
-    """The same, by the log."""
+def logged_curves(run: Path) -> dict[str, list[tuple[int, Any]]]:
+    """The steps and values of each curve in the log."""
     curves: dict[str, list[tuple[int, Any]]] = {}
     for line in lines(run):
-        parts = {"step": ("train", {name: line.get(name) for name in TRAIN}), "valid": ("valid", line.get("scores"))}
-        part, values = parts.get(line["event"], ("", None))
+        groups = {"step": ("train", {name: line.get(name) for name in TRAIN}), "valid": ("valid", line.get("scores"))}
+        prefix, values = groups.get(line["event"], ("", None))
         for name, value in (values or {}).items():
-            curves.setdefault(f"{part}/{name}", []).append((line["step"], pytest.approx(value, rel=1e-6)))
+            curves.setdefault(f"{prefix}/{name}", []).append((line["step"], pytest.approx(value, rel=1e-6)))
     return curves
 
 
-def break_at(step: int) -> Any:
-    """A listener that ends the run there, in disorder."""
+def interrupt_at(step: int) -> Any:
+    """A listener that interrupts the run at a step."""
 
     def listen(event: Event) -> None:
         if isinstance(event, Step) and event.step == step:
@@ -49,33 +52,33 @@ def break_at(step: int) -> Any:
     return listen
 
 
-def test_a_run_draws_what_it_logs(tmp_path: Path) -> None:
+def test_tensorboard_curves_equal_the_log(tmp_path: Path) -> None:
     start(experiment(), tmp_path / "run")
-    curves = shown(tmp_path / "run")
+    curves = tensorboard_curves(tmp_path / "run")
     assert [step for step, _ in curves["train/loss"]] == [1, 2, 3, 4]
     assert [step for step, _ in curves["valid/perplexity"]] == [2, 4]
-    assert curves == logged(tmp_path / "run")
+    assert curves == logged_curves(tmp_path / "run")
     texts = EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload().Tags()["tensors"]
     assert any(name.startswith("sample") for name in texts)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])  # before a checkpoint, at one, after it, at the last
-def test_repeated_steps_are_drawn_once(step: int, tmp_path: Path) -> None:
+def test_repeated_steps_are_plotted_once(step: int, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        start(experiment(), tmp_path / "run", [break_at(step)])
+        start(experiment(), tmp_path / "run", [interrupt_at(step)])
     resume(tmp_path / "run")
-    assert [at for at, _ in shown(tmp_path / "run")["train/loss"]] == [1, 2, 3, 4]
-    assert shown(tmp_path / "run") == logged(tmp_path / "run")
+    assert [index for index, _ in tensorboard_curves(tmp_path / "run")["train/loss"]] == [1, 2, 3, 4]
+    assert tensorboard_curves(tmp_path / "run") == logged_curves(tmp_path / "run")
 
 
-def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
+def test_without_the_option_nothing_is_written(tmp_path: Path) -> None:
     start(experiment(tensorboard=False), tmp_path / "run")
     assert not (tmp_path / "run" / "tensorboard").exists()
 
 
-def test_a_link_out_of_the_run_is_refused(tmp_path: Path) -> None:
+def test_a_symlink_out_of_the_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        start(experiment(), tmp_path / "run", [break_at(3)])
+        start(experiment(), tmp_path / "run", [interrupt_at(3)])
     shutil.rmtree(tmp_path / "run" / "tensorboard")
     (tmp_path / "precious").mkdir()
     (tmp_path / "run" / "tensorboard").symlink_to(tmp_path / "precious")

@@ -25,6 +25,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in WRONG.items() for value in values])
-def test_a_wrong_value_is_named(key: str, value: object) -> None:
+def test_the_error_of_an_invalid_value_names_its_key(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"^{key}(\.\w+)* is "):
         Progress.from_json({key: value})
