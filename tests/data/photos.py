@@ -1,4 +1,4 @@
-"""Thirty photographs with two captions each, and what is made of them."""
+"""Thirty images with two captions each, their tables and their image store."""
 
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ ROWS: Rows = [(f"photos/{i}.png", f"a photo of {i} {caption}") for i in range(IM
 
 
 def draw() -> None:
-    """Thirty images, each of one color."""
+    """Draw thirty images, each of one color."""
     Path("photos").mkdir()
     for i in range(IMAGES):
         Image.new("RGB", (12, 9), (8 * i, 0, 255 - 8 * i)).save(f"photos/{i}.png")
 
 
 def features(shapes: list[tuple[int, ...]]) -> Rows:
-    """Grids of features of these shapes, each with a caption."""
+    """Write grids of features of these shapes, each with a caption."""
     random = np.random.default_rng(0)
     for i, shape in enumerate(shapes):
         np.save(f"photos/{i}.npy", random.standard_normal(shape))
@@ -39,13 +39,13 @@ def saved(name: str, rows: Rows) -> str:
 
 
 def chosen(**data: Any) -> Experiment:
-    asked = {"image_size": 8, "min_count": 1, **data} | ({} if "valid" in data else {"valid_share": 0.3})
-    return experiment({"task": "caption", "data": asked})
+    values = {"image_size": 8, "min_count": 1, **data} | ({} if "valid" in data else {"valid_share": 0.3})
+    return experiment({"task": "caption", "data": values})
 
 
 def source(**data: Any) -> DataSource:
     return DataSource.resolve(chosen(**data).data, DATA_SPEC).hashed()
 
 
-def stored(found: DataSource) -> ImageStore:
-    return store_images(found, image_options(found.data))
+def stored(data_source: DataSource) -> ImageStore:
+    return store_images(data_source, image_options(data_source.data))

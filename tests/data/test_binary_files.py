@@ -1,4 +1,4 @@
-"""What is not text is called what it is; what is text in another encoding is told how to become UTF-8."""
+"""A binary file is refused by its kind; for text in another encoding the error says how to convert it."""
 
 import bz2
 import gzip
@@ -30,18 +30,18 @@ def png() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
 
 
-def zipped() -> bytes:
-    with zipfile.ZipFile(into := io.BytesIO(), "w") as archive:
+def zip_archive() -> bytes:
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
         archive.writestr("a.csv", TEXT)
-    return into.getvalue()
+    return buffer.getvalue()
 
 
-def tarred() -> bytes:
-    with tarfile.open(fileobj=(into := io.BytesIO()), mode="w") as archive:
-        about = tarfile.TarInfo("a.csv")
-        about.size = len(TEXT)
-        archive.addfile(about, io.BytesIO(TEXT))
-    return into.getvalue()
+def tar_archive() -> bytes:
+    with tarfile.open(fileobj=(buffer := io.BytesIO()), mode="w") as archive:
+        member = tarfile.TarInfo("a.csv")
+        member.size = len(TEXT)
+        archive.addfile(member, io.BytesIO(TEXT))
+    return buffer.getvalue()
 
 
 def database() -> bytes:
@@ -54,11 +54,11 @@ def database() -> bytes:
 
 FILES = {
     "png": (png(), r"not text \(a PNG image\)\. Name a text file"),
-    "zip": (zipped(), r"not text \(a zip archive, .*\)\. Unpack it with `unzip`"),
+    "zip": (zip_archive(), r"not text \(a zip archive, .*\)\. Unpack it with `unzip`"),
     "bzip2": (bz2.compress(TEXT), r"not text \(compressed with bzip2\)\. Unpack it with `bunzip2`"),
     "xz": (lzma.compress(TEXT), r"not text \(compressed with xz\)\. Unpack it with `unxz`"),
-    "tar": (tarred(), r"not text \(a tar archive\)\. Unpack it with `tar -xf`"),
-    "tar.gz": (gzip.compress(tarred()), r"not text \(a tar archive\)\. Unpack"),
+    "tar": (tar_archive(), r"not text \(a tar archive\)\. Unpack it with `tar -xf`"),
+    "tar.gz": (gzip.compress(tar_archive()), r"not text \(a tar archive\)\. Unpack"),
     "gzip twice": (gzip.compress(gzip.compress(TEXT)), r"not text \(compressed with gzip twice\)\. "),
     "sqlite": (database(), r"not text \(an SQLite database\)\. Export a table as CSV"),
     "pdf": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", r"not text \(a PDF document\)\. .*pdftotext"),
@@ -68,34 +68,34 @@ FILES = {
 
 @pytest.mark.parametrize("read", [read_lines, read_chunks])
 @pytest.mark.parametrize("name", FILES)
-def test_what_it_is_and_what_to_do(tmp_path: Path, name: str, read) -> None:
+def test_a_binary_file_is_refused_with_its_kind(tmp_path: Path, name: str, read) -> None:
     raw, message = FILES[name]
     (file := tmp_path / "a.csv").write_bytes(raw)
     with pytest.raises(DataError, match=rf"^{file}: {message}"):
         list(read(file))
 
 
-def test_no_line_of_it_is_taken_where_bad_lines_are_skipped(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused_where_bad_lines_are_skipped(tmp_path: Path) -> None:
     (file := tmp_path / "a.csv").write_bytes(png())
     with pytest.raises(DataError, match="a PNG image"):
         list(read_lines(file, on_bad_line=SkipBadLines()))
 
 
-def test_gzip_under_another_name_is_read(tmp_path: Path) -> None:
+def test_gzip_with_any_suffix_is_read(tmp_path: Path) -> None:
     (file := tmp_path / "a.csv").write_bytes(gzip.compress(TEXT))
     assert "".join(read_chunks(file)) == TEXT.decode()
 
 
 @pytest.mark.parametrize("encoding", ["latin1", "cp1252", "iso8859-7", "koi8-r", "shift-jis", "gb18030"])
-def test_text_in_another_encoding_keeps_its_advice(tmp_path: Path, encoding: str) -> None:
-    said = {"latin1": "café au lait, dîner", "cp1252": "“café” – 5 €", "iso8859-7": "καλημέρα", "koi8-r": "доброе утро"}
-    (file := tmp_path / "a.txt").write_bytes(b"one\n" + said.get(encoding, "日本語と漢字").encode(encoding))
+def test_text_in_another_encoding_is_not_taken_for_a_binary_file(tmp_path: Path, encoding: str) -> None:
+    text = {"latin1": "café au lait, dîner", "cp1252": "“café” – 5 €", "iso8859-7": "καλημέρα", "koi8-r": "доброе утро"}
+    (file := tmp_path / "a.txt").write_bytes(b"one\n" + text.get(encoding, "日本語と漢字").encode(encoding))
     with pytest.raises(DataError, match=rf"^{file}:2: the byte 0x.. is not UTF-8\. Convert the file, .*iconv"):
         list(read_lines(file))
 
 
 @pytest.mark.parametrize("word", ["GIF89a", "%PDF-", "PAR1", "BZh"])
-def test_a_text_may_begin_with_any_word(word: str) -> None:
+def test_a_text_may_begin_like_a_binary_file(word: str) -> None:
     check_text("a.txt", f"{word} is how such files begin\n".encode())
 
 

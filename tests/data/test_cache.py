@@ -1,4 +1,4 @@
-"""What was made ready once is found again by what went into it."""
+"""The cache finds prepared data by the values that they were prepared from."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make(key: Mapping[str, object], content: str = "made") -> Path:
-    """The folder of a key, which holds `content` if this call has filled it."""
+    """The folder of a key; it has `content` if this call has filled it."""
 
     def fill(folder: Path) -> None:
         (folder / "made").write_text(content)
@@ -30,7 +30,7 @@ def content_of(key: Mapping[str, object]) -> str:
     return (make(key, "new") / "made").read_text()
 
 
-def test_what_was_made_is_found(own_cache: Path) -> None:
+def test_a_folder_is_found_by_its_key(own_cache: Path) -> None:
     first = make({"a": 1, "b": [2]})
     assert find_or_create({"b": [2], "a": 1}, lambda _: pytest.fail("made again")) == first
     assert first.parent == own_cache
@@ -38,17 +38,17 @@ def test_what_was_made_is_found(own_cache: Path) -> None:
     assert list(own_cache.iterdir()) == [first]
 
 
-def test_of_two_that_make_the_same_one_stays(own_cache: Path) -> None:
+def test_of_two_folders_with_the_same_key_one_is_kept(own_cache: Path) -> None:
     def fill(folder: Path) -> None:
         (folder / "made").write_text("1")
-        make({"a": 1}, "2")  # what is being made is not found yet
+        make({"a": 1}, "2")  # an unfinished folder is not found
 
     first = find_or_create({"a": 1}, fill)
     assert (first / "made").read_text() == content_of({"a": 1}) == "2"
     assert list(own_cache.iterdir()) == [first]
 
 
-def test_other_ingredients_are_another_folder(own_cache: Path) -> None:
+def test_another_key_is_another_folder(own_cache: Path) -> None:
     keys: tuple[dict[str, object], ...] = ({"a": 1}, {"a": 2}, {"a": "1"}, {"b": 1}, {})
     folders = {make(key, str(number)) for number, key in enumerate(keys)}
     assert len(folders) == len(keys) == 5
@@ -56,7 +56,7 @@ def test_other_ingredients_are_another_folder(own_cache: Path) -> None:
     assert [content_of(key) for key in keys] == ["0", "1", "2", "3", "4"]
 
 
-def test_what_failed_is_made_again(own_cache: Path) -> None:
+def test_a_folder_that_failed_is_created_again(own_cache: Path) -> None:
     def fill(folder: Path) -> None:
         (folder / "made").write_text("half")
         raise DataError("a.csv:3", "a bad line", "Mend it", code="bad-line")
@@ -73,14 +73,14 @@ def test_a_cache_that_can_not_be_written_is_refused(own_cache: Path) -> None:
         make({"a": 1})
 
 
-def test_a_fingerprint_is_of_contents_not_of_names(tmp_path: Path) -> None:
+def test_a_fingerprint_depends_on_contents_and_not_on_names(tmp_path: Path) -> None:
     for name, content in (("a", "x"), ("b", "x"), ("c", "y")):
         (tmp_path / name).write_text(content)
     a, b, c = fingerprints([tmp_path / name for name in "abc"])
     assert a == b != c
 
 
-def test_a_folders_fingerprint_has_its_names_too(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_folder_depends_on_its_names_too(tmp_path: Path) -> None:
     contents = ({"pos/1.txt": "x"}, {"neg/1.txt": "x"}, {"pos/1.txt": "y"}, {"pos/1.txt": "x", "pos/2.txt": "x"}, {})
     for number, files in enumerate(contents):
         (tmp_path / str(number)).mkdir()
@@ -90,37 +90,41 @@ def test_a_folders_fingerprint_has_its_names_too(tmp_path: Path) -> None:
     assert len(set(fingerprints([tmp_path / str(number) for number in range(5)]))) == 5
 
 
-def test_a_folders_fingerprint_is_of_what_is_read_of_it(tmp_path: Path) -> None:
-    """Two levels, nothing hidden; so that a path from a stranger, such as /, is no walk over the whole disk."""
+def test_the_fingerprint_of_a_folder_covers_the_files_that_are_read(tmp_path: Path) -> None:
+    """Two levels without hidden files, so that a path such as / does not walk over the whole disk."""
     (folder := tmp_path / "films").mkdir()
     (folder / "pos").mkdir()
     (folder / "pos" / "1.txt").write_text("good")
-    before, looked = fingerprints([folder]), file_states(folder)
+    before, states = fingerprints([folder]), file_states(folder)
     for name in (".DS_Store", ".git/objects/ab", "pos/.DS_Store", "pos/deep/er/1.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-    assert (fingerprints([folder]), file_states(folder)) == (before, looked)
+    assert (fingerprints([folder]), file_states(folder)) == (before, states)
     (folder / "pos" / "2.txt").write_text("x")
     assert fingerprints([folder]) != before
-    assert file_states(folder) != looked
+    assert file_states(folder) != states
 
 
 @pytest.mark.parametrize("names", [["huge"], ["folder/half.txt", "folder/other.txt"]])
-def test_what_is_too_large_is_not_read(names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_too_large_are_not_read(
+    names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(bytes(1000 // len(names) + 1))
     path = tmp_path / names[0].partition("/")[0]
-    whole = fingerprints([path])
+    expected = fingerprints([path])
     monkeypatch.setattr(module, "MAX_BYTES", 1002)
-    assert fingerprints([path]) == whole
+    assert fingerprints([path]) == expected
     monkeypatch.setattr(module, "MAX_BYTES", 1000)
     monkeypatch.setattr(module, "sha256", lambda path: pytest.fail(f"{path} was read"))
     with pytest.raises(DataError, match=rf"^{path}: more than .* too much for one file or folder\. Use a smaller"):
         fingerprints([path])
 
 
-def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_cache: Path) -> None:
+def test_the_cache_folder_is_set_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_cache: Path
+) -> None:
     assert cache_folder() == own_cache
     monkeypatch.delenv("SEQLOOM_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
@@ -130,16 +134,16 @@ def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, o
 
 
 def test_a_file_that_can_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def shut(path: Path) -> str:
+    def deny(path: Path) -> str:
         raise PermissionError(13, "Permission denied")
 
     (file := tmp_path / "a.csv").write_text("x")
-    monkeypatch.setattr(module, "sha256", shut)
+    monkeypatch.setattr(module, "sha256", deny)
     with pytest.raises(DataError, match=rf"^{file}: no permission to read it\."):
         fingerprints([file])
 
 
-def test_the_state_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
+def test_the_state_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
     (folder := tmp_path / "films").mkdir()
     (folder / "pos.txt").write_text("good")
     (folder / "gone.txt").symlink_to("nowhere")

@@ -1,4 +1,4 @@
-"""A folder a class, a file a class."""
+"""One folder per class, or one file per class."""
 
 import gzip
 from pathlib import Path
@@ -11,7 +11,7 @@ from seqloom.data.class_folder import read_classes
 from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 
-def made(tmp_path: Path, **files: str) -> Path:
+def write_files(tmp_path: Path, **files: str) -> Path:
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def message(path: Path, max_characters: int = 1_000_000) -> str:
     return str(error.value).removeprefix(str(path))
 
 
-def test_a_folder_a_class(tmp_path: Path) -> None:
+def test_each_folder_is_a_class(tmp_path: Path) -> None:
     files = {
         "pos/2.txt": "good\nfilm\n",
         "pos/10.txt.gz": "fine",
@@ -41,7 +41,7 @@ def test_a_folder_a_class(tmp_path: Path) -> None:
         "neg/.DS_Store": "\0",
         "neg/3.txt": "",
     }
-    folder = made(tmp_path, **files)
+    folder = write_files(tmp_path, **files)
     assert read(folder) == [
         ("bad", ("neg",), f"{folder}/neg/1:1"),
         ("", ("neg",), f"{folder}/neg/3.txt:1"),
@@ -50,8 +50,8 @@ def test_a_folder_a_class(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_a_class(tmp_path: Path) -> None:
-    folder = made(tmp_path, **{"Czech.txt": "Abl\n\n \nAdsit\n", "Irish.txt.gz": "Adam", ".hidden": "x"})
+def test_each_file_is_a_class(tmp_path: Path) -> None:
+    folder = write_files(tmp_path, **{"Czech.txt": "Abl\n\n \nAdsit\n", "Irish.txt.gz": "Adam", ".hidden": "x"})
     examples = read(folder)
     assert examples == [
         ("Abl", ("Czech",), f"{folder}/Czech.txt:1"),
@@ -78,13 +78,13 @@ def test_a_file_a_class(tmp_path: Path) -> None:
         ({"pos/1.txt": "x" * 11}, "/pos/1.txt:1: a text of more than 10 characters. "),
     ],
 )
-def test_what_can_not_be_is_refused(tmp_path: Path, files: dict[str, str], expected: str) -> None:
-    assert message(made(tmp_path, **files), max_characters=10).startswith(expected)
+def test_invalid_folders_are_refused(tmp_path: Path, files: dict[str, str], expected: str) -> None:
+    assert message(write_files(tmp_path, **files), max_characters=10).startswith(expected)
 
 
 @pytest.mark.parametrize("names", [("train/a.txt", "dev/a.txt", "test/a.txt"), ("train.txt", "dev.txt", "test.txt")])
 def test_splits_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, ...]) -> None:
-    folder = made(tmp_path, **dict.fromkeys(names, "x"))
+    folder = write_files(tmp_path, **dict.fromkeys(names, "x"))
     dev, test, train = sorted(folder.iterdir())
     assert message(folder) == (
         ": these are splits of a data set, not classes. "
@@ -93,7 +93,7 @@ def test_splits_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, 
 
 
 def test_bad_examples_can_be_skipped(tmp_path: Path) -> None:
-    folder = made(tmp_path, **{"pos/1.txt": "x" * 11, "pos/2.txt": "x" * 10 + "\n\n"})
+    folder = write_files(tmp_path, **{"pos/1.txt": "x" * 11, "pos/2.txt": "x" * 10 + "\n\n"})
     (folder / "pos" / "3.txt").write_bytes(b"\xff")
     skipped = SkipBadLines()
     assert [text for text, _, _ in read(folder, 10, skipped)] == ["x" * 10]

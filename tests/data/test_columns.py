@@ -1,4 +1,4 @@
-"""Which column is what: as named, by known names, by what the values look like; then the rows, good and bad."""
+"""Columns are found by the config, by known names and by their values; then valid and invalid rows."""
 
 import json
 import tracemalloc
@@ -25,7 +25,7 @@ CAPTIONS = [("photos/1.jpg", "A dog runs ."), ("photos/1.jpg", "A brown dog ."),
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -58,7 +58,7 @@ def find_sides(text: str, task: str = "translate", /, **values: object) -> tuple
 
 
 def read(path: Path, task: str, bad_lines: OnBadLine = raise_error, /, **values: object) -> list[Record]:
-    """The rows of a table, by the columns that are found."""
+    """The rows of a table, with the columns that are found."""
     data_spec = TASKS[task].data_spec
     columns = find_columns(path, task, **values)
     return list(read_rows(path, format_of(path, data_spec), columns, section(task, **values), bad_lines))
@@ -69,7 +69,7 @@ def pairs(path: Path, **values: object) -> list[tuple[str, str, int]]:
 
 
 def message(text: str, name: str = "a.csv", task: str = "classify", /, **values: object) -> str:
-    """Why a table is refused."""
+    """The error of a table that is refused."""
     with pytest.raises(DataError) as error:
         read(save(text, name), task, **values)
     return str(error.value)
@@ -98,14 +98,14 @@ def message(text: str, name: str = "a.csv", task: str = "classify", /, **values:
         ("\n".join(f"{n},train,{s.replace(',', '')},{n % 3}" for n, s in enumerate(SENTENCES)), "a.csv", 2, 3, False),
     ],
 )
-def test_guesses(text: str, name: str, text_column: int, label: int, header: bool) -> None:
+def test_columns_are_guessed(text: str, name: str, text_column: int, label: int, header: bool) -> None:
     guess = find(text, name)
     assert (*guess.indices, guess.header) == (text_column, label, header)
     assert guess.guessed == ("text", "label", "header")
 
 
 @pytest.mark.parametrize(
-    ("named", "text", "label", "header", "described"),
+    ("names", "text", "label", "header", "description"),
     [
         ({}, 1, 2, True, "text: 'text', label: 'label' (guessed; data.text and data.label select other columns)"),
         ({"text": "title"}, 0, 2, True, "text: 'title', label: 'label' (guessed; data.label selects other columns)"),
@@ -120,20 +120,20 @@ def test_guesses(text: str, name: str, text_column: int, label: int, header: boo
         ({"text": "1", "label": "4", "header": False}, 0, 3, False, "text: column 1, label: column 4, no header"),
     ],
 )
-def test_columns_that_are_named_are_read(
-    named: dict[str, object], text: int, label: int, header: bool, described: str
+def test_named_columns_are_used(
+    names: dict[str, object], text: int, label: int, header: bool, description: str
 ) -> None:
-    columns = find("title,text,label,kind\na,b,c,d\n", **named)
+    columns = find("title,text,label,kind\na,b,c,d\n", **names)
     assert (*columns.indices, columns.header) == (text, label, header)
-    assert render(columns.describe()) == described
+    assert render(columns.describe()) == description
 
 
-def test_a_header_that_is_guessed_away_says_so() -> None:
-    said = "(header guessed; data.header true or data.header false sets it)"
-    assert render(find(PLAIN, text=2, label=1).describe()) == f"text: column 2, label: column 1, no header {said}"
+def test_a_guess_of_no_header_is_reported() -> None:
+    remark = "(header guessed; data.header true or data.header false sets it)"
+    assert render(find(PLAIN, text=2, label=1).describe()) == f"text: column 2, label: column 1, no header {remark}"
 
 
-def test_other_files_can_be_read_as_the_first() -> None:
+def test_columns_of_the_first_file_apply_to_other_files() -> None:
     data = section("classify")
     assert find(f"label,text\n{PLAIN}").apply_to(data) == section("classify", text="text", label="label", header=True)
     assert find(PLAIN).apply_to(data) == section("classify", text="2", label="1", header=False)
@@ -142,7 +142,7 @@ def test_other_files_can_be_read_as_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named", "expected"),
+    ("text", "names", "expected"),
     [
         ("only\none", {}, ": there is only one column. Rewrite it"),
         ("a;b\nc;d", {}, ": there is only one column; the fields may be separated by ';'. Rewrite it"),
@@ -171,11 +171,11 @@ def test_other_files_can_be_read_as_the_first() -> None:
         ('a,"b', {}, ":1: a quote opens here"),
     ],
 )
-def test_what_can_not_be_is_refused(text: str, named: dict[str, object], expected: str) -> None:
-    assert message(text, **named).startswith(f"a.csv{expected}")
+def test_invalid_columns_are_refused(text: str, names: dict[str, object], expected: str) -> None:
+    assert message(text, **names).startswith(f"a.csv{expected}")
 
 
-def test_rows_of_another_width_do_not_count() -> None:
+def test_rows_of_another_width_are_ignored_in_a_guess() -> None:
     assert find(f"{PLAIN}\n1,2,3").names == ("1", "2")
 
 
@@ -195,7 +195,7 @@ def test_keys_of_json_are_columns() -> None:
     assert message("{}", "a.jsonl").startswith("a.jsonl: the objects have no keys")
 
 
-def test_too_many_keys_to_guess_from_must_be_named() -> None:
+def test_with_too_many_keys_the_columns_must_be_named() -> None:
     records = [{f"key {n}": "x", "text": sentence, "label": "a"} for n, sentence in enumerate(SENTENCES * 60)]
     lines = "\n".join(map(json.dumps, records))
     expected = "a.jsonl: 1,002 different keys, too many to guess which is the text and which the label. Name both with"
@@ -205,21 +205,21 @@ def test_too_many_keys_to_guess_from_must_be_named() -> None:
     assert [named.names[index] for index in named.indices] == ["text", "label"]
 
 
-def test_objects_with_few_keys_in_common_cost_no_table_of_all_with_all() -> None:
-    records = [{f"key {n}": "x", "said": said, "label": "ab"[n % 2]} for n, said in enumerate(SENTENCES * 49)]
+def test_objects_with_few_common_keys_need_little_memory() -> None:
+    records = [{f"key {n}": "x", "said": sentence, "label": "ab"[n % 2]} for n, sentence in enumerate(SENTENCES * 49)]
     lines = "\n".join(map(json.dumps, records))
     tracemalloc.start()
     guess = find(lines, "a.jsonl")
-    most = tracemalloc.get_traced_memory()[1]
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [guess.names[index] for index in guess.indices] == ["said", "label"]
-    assert most < 4_000_000  # a reference in each of 980 × 982 cells alone would be 7.7 MB
+    assert peak < 4_000_000  # one reference for each of 980 × 982 cells would take 7.7 MB
 
 
 # A source and its target, by names and by position -----------------------------------------------------------------
 
 
-def test_by_default_the_first_two_columns() -> None:
+def test_the_first_two_columns_are_the_default() -> None:
     assert find_sides(PAIRS) == (0, 1, False)
     assert pairs(Path("a.tsv")) == [("a dog", "un chien", 1), ("a cat", "un chat", 2)]
 
@@ -238,25 +238,25 @@ def test_by_default_the_first_two_columns() -> None:
         ("en-GB\tpt_BR", (0, 1)),
     ],
 )
-def test_a_header_is_known_by_its_names(first: str, sides: tuple[int, int]) -> None:
+def test_a_header_is_recognized_by_known_names(first: str, sides: tuple[int, int]) -> None:
     row = "\t".join(["a dog sits", "un chien", "x"][: first.count("\t") + 1])
     assert find_sides(f"{first}\n{row}\n{row}\n") == (*sides, True)
 
 
 @pytest.mark.parametrize("first", ["to\tzu", "go to bed\tgeh ins Bett", "a\tb", "en\tThe", "from here\tto there"])
-def test_words_are_no_header(first: str) -> None:
+def test_ordinary_words_are_no_header(first: str) -> None:
     assert find_sides(f"{first}\n{PAIRS}") == (0, 1, False)
 
 
 @pytest.mark.parametrize("first", ["it\tes", "He\tEl", "is\tes"])
-def test_codes_that_are_words_name_no_columns_of_a_dictionary(first: str) -> None:
+def test_language_codes_that_are_words_are_no_header_of_a_dictionary(first: str) -> None:
     assert find_sides(f"{first}\nhouse\tHaus\nto go\tgehen\n") == (0, 1, False)
     assert find_sides(f"{first}\n") == (0, 1, False)
     assert find_sides(f"{first}\n" + "the dog runs home\tel perro corre\n" * 2) == (0, 1, True)
     assert find_sides("en\tit\nhouse\tcasa\n") == (0, 1, True)
 
 
-def test_a_header_that_is_guessed_says_so() -> None:
+def test_a_guessed_header_is_reported() -> None:
     def describe(text: str, **values: object) -> str:
         return render(find_columns(save(text, "a.tsv"), "translate", **values).describe())
 
@@ -269,11 +269,11 @@ def test_a_header_that_is_guessed_says_so() -> None:
     assert describe(PAIRS) == f"source: column 1, target: column 2, no header ({others})"
 
 
-def test_names_that_stand_below_too_are_values() -> None:
+def test_names_that_are_repeated_in_rows_are_values() -> None:
     assert find_sides("en\tde\n" * 3) == (0, 1, False)
 
 
-def test_a_person_has_the_last_word() -> None:
+def test_the_config_overrides_a_guess() -> None:
     three = "x\ty\tz\n" * 3
     assert find_sides(three, source=3, target=1) == (2, 0, False)
     assert find_sides(three, source=2) == (1, 0, False)
@@ -285,7 +285,7 @@ def test_a_person_has_the_last_word() -> None:
     assert find_sides("id\ten\tde\nx\ty\tz\n", target="en") == (2, 1, True)
 
 
-def test_images_and_captions_have_other_names() -> None:
+def test_images_and_captions_have_their_own_column_names() -> None:
     assert find_sides("caption\timage\na dog\t1.jpg\n", "caption") == (1, 0, True)
     assert render(find_columns(Path("a.tsv"), "caption").describe()) == (
         "image: 'image', caption: 'caption' (header guessed; data.header true or data.header false sets it; "
@@ -293,7 +293,7 @@ def test_images_and_captions_have_other_names() -> None:
     )
 
 
-def test_sides_that_were_found_can_be_named() -> None:
+def test_found_sides_apply_to_the_config() -> None:
     data = section("translate")
     first = find_columns(save("id\ten\tde\n" + "1\tx\ty\n" * 3, "a.tsv"), "translate").apply_to(data)
     assert first == section("translate", source="en", target="de", header=True)
@@ -301,19 +301,19 @@ def test_sides_that_were_found_can_be_named() -> None:
     assert render(columns.describe()) == "source: column 2, target: column 1, no header"
 
 
-def test_files_without_sides() -> None:
-    do = "Rewrite it with commas (.csv) or tabs (.tsv) between a source and its target."
-    assert message("alone\nalone\n", "a.tsv", "translate") == f"a.tsv: there is only one column. {do}"
-    do = "Name a file with a source and its target in each row."
-    assert message("source\ttarget\n", "a.tsv", "translate") == f"a.tsv: there is no row that can be read. {do}"
-    one = '{"a": "b"}\n'
-    only = "a.jsonl: there is only one key ('a'). Give each object"
-    assert message(one, "a.jsonl", "translate") == f"{only} a source and its target."
-    assert message(one, "a.jsonl", "caption") == f"{only} an image and its caption."
-    assert message(one, "a.jsonl") == f"{only} a text and its label."
+def test_files_without_two_sides_are_refused() -> None:
+    advice = "Rewrite it with commas (.csv) or tabs (.tsv) between a source and its target."
+    assert message("alone\nalone\n", "a.tsv", "translate") == f"a.tsv: there is only one column. {advice}"
+    advice = "Name a file with a source and its target in each row."
+    assert message("source\ttarget\n", "a.tsv", "translate") == f"a.tsv: there is no row that can be read. {advice}"
+    record = '{"a": "b"}\n'
+    message_text = "a.jsonl: there is only one key ('a'). Give each object"
+    assert message(record, "a.jsonl", "translate") == f"{message_text} a source and its target."
+    assert message(record, "a.jsonl", "caption") == f"{message_text} an image and its caption."
+    assert message(record, "a.jsonl") == f"{message_text} a text and its label."
 
 
-def test_the_same_column_twice() -> None:
+def test_the_same_column_twice_is_refused() -> None:
     assert message(PAIRS, "a.tsv", "translate", source=1, target="1") == (
         "a.tsv: source and target are the same column ('1'). Name two with data.source and data.target."
     )
@@ -333,7 +333,7 @@ def labeled(header: bool = False) -> Columns:
 
 
 def read_or_skip(text: str, name: str, columns: Columns, **values: object) -> tuple[list[Record], list[str]]:
-    """What is read when bad rows are skipped, and the messages; the first of them is what refusing says."""
+    """The rows when bad ones are skipped, and the errors; refusing raises the first of them."""
     path, data, skipped = save(text, name), section("classify", **values), SkipBadLines()
     form = format_of(path, TASKS["classify"].data_spec)
     rows = list(read_rows(path, form, columns, data, skipped))
@@ -362,7 +362,7 @@ def test_a_bad_row_is_refused_or_skipped(row: str, expected: str) -> None:
     assert "or pass data.on_bad_line skip" in errors[0]
 
 
-def test_rows_keep_the_line_they_begin_on() -> None:
+def test_rows_have_the_line_on_which_they_begin() -> None:
     rows, errors = read_or_skip('good,1\n\n"very,\n\n""bad""",0\r\nfine,1', "a.csv", labeled())
     assert not errors
     assert rows == [
@@ -372,8 +372,8 @@ def test_rows_keep_the_line_they_begin_on() -> None:
     ]
 
 
-def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others() -> None:
-    r"""As \n and \r\n do, and as Python's own reading of text has it; in quotes it is a line's end in the text."""
+def test_a_lone_carriage_return_ends_a_line() -> None:
+    r"""It ends a line like \n and \r\n, as in Python's text mode; in quotes it is a line end of the text."""
     text = 'fine,a\r\nbro\rken,b\r\n"in\rside",c\r\ngood,d\r\nbad\r\n'
     rows, errors = read_or_skip(text, "a.csv", labeled())
     assert rows == [
@@ -389,7 +389,7 @@ def test_an_empty_text_is_read() -> None:
     assert read_or_skip(",1\n", "a.csv", labeled()) == ([Record(("", ("1",)), Location("a.csv", 1))], [])
 
 
-def test_several_labels() -> None:
+def test_a_row_may_have_several_labels() -> None:
     rows, errors = read_or_skip("a,x|y\nb,\nc,x| x\nd,x||y\ne, z \n", "a.csv", labeled(), label_separator="|")
     assert [labels for (_, labels), _ in rows] == [("x", "y"), (), ("x",), ("z",)]
     assert errors == [
@@ -440,14 +440,14 @@ def test_labels_and_separators_of_objects() -> None:
     assert [labels for (_, labels), _ in rows] == [("a", "b")]
 
 
-def test_nothing_read_is_refused() -> None:
+def test_a_file_without_rows_is_refused() -> None:
     path, data = save("\n\n", "a.jsonl"), section("classify")
     with pytest.raises(DataError, match="there is no line that can be read"):
         list(read_rows(path, FORMATS["jsonl"], labeled(header=True), data))
     assert message("\n\n", "a.jsonl").startswith("a.jsonl: there is no line that can be read")
 
 
-def test_sides_of_csv_and_jsonl() -> None:
+def test_csv_and_jsonl_have_two_sides() -> None:
     assert pairs(save('source,target\n"a, b","c\nd"\n', "a.csv")) == [("a, b", "c\nd", 2)]
     records = [{"id": n, "de": f"{n} de", "en": f"{n} en"} for n in range(3)]
     path = save("".join(json.dumps(record) + "\n" for record in records), "a.jsonl")
@@ -455,11 +455,11 @@ def test_sides_of_csv_and_jsonl() -> None:
     assert pairs(path)[0] == ("0 de", "0 en", 1)
 
 
-def test_white_space_at_the_ends_is_no_part_of_a_side() -> None:
+def test_white_space_at_the_ends_of_a_side_is_removed() -> None:
     assert pairs(save(" a dog \t\u00a0un chien\n", "a.tsv")) == [("a dog", "un chien", 1)]
 
 
-def test_a_field_too_many_or_too_few() -> None:
+def test_a_row_with_too_many_or_too_few_fields_is_refused() -> None:
     assert message(PAIRS + "one\ttwo\tthree\n", "a.tsv", "translate") == (
         "a.tsv:3: 3 fields, expected 2 (source, tab, target). Remove a tab, or pass data.on_bad_line skip."
     )
@@ -480,19 +480,19 @@ def test_a_field_too_many_or_too_few() -> None:
     ("row", "which"),
     [("\tx", "the source is"), ("x\t ", "the target is"), (" \t", "the source and the target are")],
 )
-def test_an_empty_side(row: str, which: str) -> None:
+def test_an_empty_side_is_refused(row: str, which: str) -> None:
     expected = f"a.tsv:3: {which} empty. Fill it in, remove the line, or pass data.on_bad_line skip."
     assert message(f"{PAIRS}{row}\n", "a.tsv", "translate") == expected
 
 
-def test_json_that_is_no_pair() -> None:
+def test_json_objects_without_two_sides_are_refused() -> None:
     good = '{"source": "a", "target": "b"}\n'
     assert message(good + '{"source": "a"}\n', "a.jsonl", "translate").startswith("a.jsonl:2: no key 'target'")
     assert "'target' is an array" in message(good + '{"source": "a", "target": []}\n', "a.jsonl", "translate")
     assert "half of a character" in message(good + '{"source": "\\ud800", "target": "b"}\n', "a.jsonl", "translate")
 
 
-def test_the_first_rows_are_kept_without_those_that_can_not_be_used() -> None:
+def test_the_first_rows_leave_out_bad_ones() -> None:
     for text, name in (
         ("source\ttarget\none\tun\n\tdeux\nthree\ttrois\n", "a.tsv"),
         ('{"source": "one", "target": "un"}\n{"source": 2}\n{"source": "three", "target": "trois"}\n', "a.jsonl"),
@@ -526,7 +526,7 @@ def test_columns_of_captions_can_be_named() -> None:
     assert captions(save(text.split("\n", 1)[1], "a.tsv"), source="3", target="1") == CAPTIONS
 
 
-def test_a_path_goes_on_from_the_folder_of_its_table(tmp_path: Path) -> None:
+def test_an_image_path_is_relative_to_its_table(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("./photos/1.jpg\tA dog .\n")
     [first] = read(path, "caption")
@@ -544,7 +544,7 @@ def test_a_path_goes_on_from_the_folder_of_its_table(tmp_path: Path) -> None:
         ("1.jpg", ":2: 1 field, expected 2 (image, tab, caption). "),
     ],
 )
-def test_what_lacks_an_image_or_a_caption_is_refused_or_skipped(line: str, expected: str) -> None:
+def test_a_row_without_an_image_or_a_caption_is_refused_or_skipped(line: str, expected: str) -> None:
     text = f"0.jpg\tA cat .\n{line}\n2.jpg\tA cow .\n"
     assert message(text, "a.tsv", "caption").startswith(f"a.tsv{expected}")
     skipped = SkipBadLines()
@@ -553,14 +553,14 @@ def test_what_lacks_an_image_or_a_caption_is_refused_or_skipped(line: str, expec
 
 
 class ThreeColumns(TableData):
-    """Keys of columns that no task has."""
+    """Column keys that no task has."""
 
     first: str | None = column_key("The first.")
     second: str | None = column_key("The second.")
     third: str | None = column_key("The third.")
 
 
-def test_of_three_roles_only_those_that_clash_are_named() -> None:
+def test_only_roles_of_the_same_column_are_named() -> None:
     roles = tuple(Role(name, name) for name in ("first", "second", "third"))
     data_spec, path = DataSpec("three", "tables", ("table",), roles), save("a,b,c\n" * 3, "three.csv")
     sentence = r"second and third are the same column \('2'\)\. Name two with data\.second and data\.third\.$"
@@ -568,7 +568,7 @@ def test_of_three_roles_only_those_that_clash_are_named() -> None:
         module.find_columns(path, FORMATS["csv"], data_spec, ThreeColumns(first="1", second="2", third="2"))
 
 
-def test_a_header_is_known_by_the_names_of_the_roles() -> None:
+def test_a_header_is_recognized_by_the_names_of_the_roles() -> None:
     roles = Role("essay", "first", ("essay",), guess="text"), Role("grade", "second", ("grade",), guess="label")
     texts = [sentence.replace(",", "") for sentence in SENTENCES]
     rows = "".join(f"{text},{number % 3}\n" for number, text in enumerate(texts))

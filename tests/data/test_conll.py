@@ -1,4 +1,4 @@
-"""CoNLL-U and CoNLL: sentences read back, in both forms; a bad row is refused, or costs one sentence."""
+"""CoNLL-U and CoNLL: sentences read back; a bad row is refused, or skipped with its sentence."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ def write(file: Path, text: str) -> Path:
 
 
 class Sentence(NamedTuple):
-    """What is read of one."""
+    """The words, the tags and the line of a sentence."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -65,26 +65,26 @@ def conll(
     return sentences_of(read_conll, file, column, on_bad_line, max_characters)
 
 
-@given(written=sentences, blank=st.sampled_from(["\n", "\n\n", " \n"]), end=st.booleans())
-def test_conllu_reads_back(file: Path, written: list[list[tuple[str, str]]], blank: str, end: bool) -> None:
+@given(expected=sentences, blank=st.sampled_from(["\n", "\n\n", " \n"]), end=st.booleans())
+def test_conllu_reads_back(file: Path, expected: list[list[tuple[str, str]]], blank: str, end: bool) -> None:
     blocks = [
         "# text = x\n" + "".join(f"{n}\t{word}\t_\t{tag}\t_{REST}\n" for n, (word, tag) in enumerate(pairs, 1))
-        for pairs in written
+        for pairs in expected
     ]
     text = blank.join(blocks)
-    read = conllu(write(file, text if end else text.removesuffix("\n")))
-    assert [list(zip(sentence.words, sentence.tags, strict=True)) for sentence in read] == written
-    assert [text.split("\n")[sentence.line - 1].split("\t")[1] for sentence in read] == [
-        sentence.words[0] for sentence in read
+    found_sentences = conllu(write(file, text if end else text.removesuffix("\n")))
+    assert [list(zip(sentence.words, sentence.tags, strict=True)) for sentence in found_sentences] == expected
+    assert [text.split("\n")[sentence.line - 1].split("\t")[1] for sentence in found_sentences] == [
+        sentence.words[0] for sentence in found_sentences
     ]
 
 
-@given(written=sentences, separator=st.sampled_from(["\t", " ", "   "]), end=st.booleans())
-def test_conll_reads_back(file: Path, written: list[list[tuple[str, str]]], separator: str, end: bool) -> None:
-    blocks = ["".join(f"{word}{separator}X{separator}{tag}\n" for word, tag in pairs) for pairs in written]
+@given(expected=sentences, separator=st.sampled_from(["\t", " ", "   "]), end=st.booleans())
+def test_conll_reads_back(file: Path, expected: list[list[tuple[str, str]]], separator: str, end: bool) -> None:
+    blocks = ["".join(f"{word}{separator}X{separator}{tag}\n" for word, tag in pairs) for pairs in expected]
     text = "\n".join(["-DOCSTART- -X- O\n", *blocks])
     write(file, text if end else text.removesuffix("\n"))
-    assert [list(zip(sentence.words, sentence.tags, strict=True)) for sentence in conll(file)] == written
+    assert [list(zip(sentence.words, sentence.tags, strict=True)) for sentence in conll(file)] == expected
     assert {tag for sentence in conll(file, "2") for tag in sentence.tags} == {"X"}
 
 
@@ -99,7 +99,7 @@ def test_ranges_and_empty_nodes_are_no_words(file: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "tag"), [(None, "VERB"), ("upos", "VERB"), ("XPOS", "VB"), ("lemma", "go"), ("5", "VB"), ("feats", "_")]
 )
-def test_columns_of_conllu(file: Path, column: str | None, tag: str) -> None:
+def test_tags_come_from_any_column_of_conllu(file: Path, column: str | None, tag: str) -> None:
     assert [sentence.tags for sentence in conllu(write(file, GOOD), column)] == [(tag,)]
 
 
@@ -108,8 +108,8 @@ def test_a_word_may_hold_spaces_between_tabs(file: Path) -> None:
 
 
 def test_a_hash_may_be_a_comment_or_a_word(file: Path) -> None:
-    read = conll(write(file, "# id = 7\nGo VB\n# SYM\n\n# id = 8\n# SYM\nGo VB\n"))
-    assert [sentence.words for sentence in read] == [("Go", "#"), ("#", "Go")]
+    found_sentences = conll(write(file, "# id = 7\nGo VB\n# SYM\n\n# id = 8\n# SYM\nGo VB\n"))
+    assert [sentence.words for sentence in found_sentences] == [("Go", "#"), ("#", "Go")]
 
 
 @pytest.mark.parametrize("column", ["upso", "1", "11", "id", "form"])
@@ -136,7 +136,7 @@ def test_a_column_of_conll_is_a_number(file: Path, column: str) -> None:
         (f"x\ton\ton\tADP\tIN{REST}", "the id 'x' is neither a number, a range (1-2), nor an empty node (1.1). "),
     ],
 )
-def test_a_bad_row_of_conllu_costs_its_sentence(file: Path, row: str, message: str) -> None:
+def test_a_bad_row_of_conllu_is_refused_or_skipped_with_its_sentence(file: Path, row: str, message: str) -> None:
     write(file, f"{GOOD}\n{GOOD}{row}\n3\tbroken\n\n{GOOD}")
     with pytest.raises(DataError) as error:
         conllu(file)
@@ -166,7 +166,7 @@ def test_a_bad_row_of_conll_is_refused(file: Path, text: str, column: str | None
     assert str(error.value).startswith(f"{file}{message}")
 
 
-def test_a_bad_byte_costs_its_sentence(file: Path) -> None:
+def test_a_bad_byte_is_skipped_with_its_sentence(file: Path) -> None:
     file.write_bytes(b"a X\n\nb X\n\xff X\nc X\n\n\xff X\nd X\n\ne X\n")
     skipped = SkipBadLines()
     assert [sentence.words for sentence in conll(file, on_bad_line=skipped)] == [("a",), ("e",)]

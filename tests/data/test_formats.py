@@ -1,4 +1,4 @@
-"""The format of a file, by its name or as given; what a task can't read is refused."""
+"""The format of a file, by its name or by the config; a format that a task can't read is refused."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ def message(call: Callable[..., object], *arguments: object) -> str:
     return str(error.value)
 
 
-def test_every_format_is_read_by_a_task_has_suffixes_of_its_own_and_can_be_named() -> None:
+def test_every_format_has_a_task_suffixes_and_a_name() -> None:
     suffixes = [suffix for form in FORMATS.values() for suffix in form.suffixes]
     assert len(suffixes) == len(set(suffixes))
     kinds = {kind for task in TASKS.values() for kind in task.data_spec.kinds}
@@ -52,7 +52,7 @@ def test_every_format_is_read_by_a_task_has_suffixes_of_its_own_and_can_be_named
 
 
 @pytest.mark.parametrize(
-    ("name", "task", "written"),
+    ("name", "task", "form"),
     [
         ("a.txt", "language", "text"),
         ("a.md", "language", "text"),
@@ -70,12 +70,12 @@ def test_every_format_is_read_by_a_task_has_suffixes_of_its_own_and_can_be_named
         ("a.csv", "caption", "csv"),
     ],
 )
-def test_the_name_says_how_a_file_is_written(name: str, task: str, written: str) -> None:
-    assert format_of(Path(name), task) == written
+def test_the_name_of_a_file_determines_its_format(name: str, task: str, form: str) -> None:
+    assert format_of(Path(name), task) == form
 
 
 @pytest.mark.parametrize(
-    ("name", "task", "given", "expected"),
+    ("name", "task", "form", "expected"),
     [
         ("a.csv", "tag", "auto", "a csv file, and tag reads CoNLL-U"),
         ("a.conllu", "language", "auto", "a conllu file, and language reads plain text. "),
@@ -97,18 +97,20 @@ def test_the_name_says_how_a_file_is_written(name: str, task: str, written: str)
         ("a.txt", "caption", "auto", "plain text, and caption reads TSV, CSV or JSONL, with an image's path and its"),
     ],
 )
-def test_what_a_task_can_not_read_is_refused(folder: Path, name: str, task: str, given: str, expected: str) -> None:
+def test_a_format_that_a_task_can_not_read_is_refused(
+    folder: Path, name: str, task: str, form: str, expected: str
+) -> None:
     path = folder / name
-    assert message(format_of, path, task, given).startswith(f"{path}: {expected.format(path)}")
+    assert message(format_of, path, task, form).startswith(f"{path}: {expected.format(path)}")
 
 
-def test_what_is_given_goes_before_the_name(folder: Path) -> None:
+def test_the_config_overrides_the_name(folder: Path) -> None:
     assert format_of(folder / "a.txt", "classify", "tsv") == "tsv"
     assert format_of(Path("a.csv"), "language", "text") == "text"
     assert format_of(folder / "deep", "classify") == "folder"
 
 
-def test_a_table_under_a_texts_name_is_recognised(tmp_path: Path) -> None:
+def test_a_table_with_the_name_of_a_text_is_recognized(tmp_path: Path) -> None:
     (tmp_path / "reviews.txt").write_text("good\t1\nbad\t0\n")
     assert message(format_of, tmp_path / "reviews.txt", "classify").endswith(
         "each line has one tab, as in a table. Rename it to .tsv, or pass data.format tsv."
@@ -125,25 +127,25 @@ def test_several_text_files_are_classes(folder: Path) -> None:
     assert "plain text, and classify reads" in message(formats_of, files[:1], "classify")
 
 
-def test_a_side_is_named_once(tmp_path: Path) -> None:
+def test_a_side_that_is_named_twice_is_refused(tmp_path: Path) -> None:
     message_text = message(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
     assert (
         "a.de: this text file is named twice, but each file is one side of a pair. Name it once; a copy" in message_text
     )
-    refuse_twice(["a.tsv", "a.tsv"], "translate")  # read once, as elsewhere
+    refuse_twice(["a.tsv", "a.tsv"], "translate")  # such a file is read once
     refuse_twice(["a.txt", "a.txt"], "translate", "tsv")
     refuse_twice(["a.txt", "a.txt"], "language")
 
 
-def test_a_text_file_without_its_translation(tmp_path: Path) -> None:
+def test_a_text_file_without_its_translation_is_refused(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.en", "a.de", "b.en")]
     for file in files:
         file.write_text("a line\n")
-    do = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both."
+    advice = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both."
     message_text = message(formats_of, files[:1], "translate")
-    assert message_text == f"{files[0]}: one text file, and a translation needs two, line by line. {do}"
+    assert message_text == f"{files[0]}: one text file, and a translation needs two, line by line. {advice}"
     message_text = message(formats_of, files, "translate")
-    assert message_text == f"{files[2]}: 3 text files, and a translation needs two, line by line. {do}"
+    assert message_text == f"{files[2]}: 3 text files, and a translation needs two, line by line. {advice}"
     assert formats_of(files[:2], "translate") == ["text", "text"]
     files[0].write_text("a\tb\tc\n" * 3)
     assert "named as plain text, but each line has 2 tabs, as in a table" in message(formats_of, files[:1], "translate")

@@ -1,4 +1,4 @@
-"""Image files made numbers: upright, square, in color; whatever is broken or too large is a sentence."""
+"""Image files become arrays: upright, square, in color; a broken or large file is refused."""
 
 import builtins
 import os
@@ -50,14 +50,14 @@ def test_every_format_is_read(tmp_path: Path, suffix: str) -> None:
     assert close(image[:, 13, 8], BLUE)
 
 
-def test_the_format_is_told_by_the_content(tmp_path: Path) -> None:
+def test_the_format_is_recognized_by_the_content(tmp_path: Path) -> None:
     halves().save(tmp_path / "photo.png")
     (tmp_path / "photo.png").rename(tmp_path / "photo.jpg")
     assert close(read_image(tmp_path / "photo.jpg", 8)[:, 0, 0], RED)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "YCbCr", "I;16"])
-def test_every_mode_becomes_red_green_and_blue(tmp_path: Path, mode: str) -> None:
+def test_every_mode_is_converted_to_rgb(tmp_path: Path, mode: str) -> None:
     gray = Image.new("L", (8, 8), 255)
     gray.paste(0, (0, 4, 8, 8))
     path = tmp_path / ("image.jpg" if mode in ("CMYK", "YCbCr") else "image.png")
@@ -72,13 +72,13 @@ def test_every_mode_becomes_red_green_and_blue(tmp_path: Path, mode: str) -> Non
     assert close(image[:, 6, 4], (0, 0, 0))
 
 
-def test_two_bytes_of_grey_are_not_cut_off(tmp_path: Path) -> None:
+def test_sixteen_bit_gray_is_scaled(tmp_path: Path) -> None:
     Image.fromarray(np.full((8, 8), 128 * 256, dtype=np.uint16)).save(tmp_path / "gray.png")
     assert close(read_image(tmp_path / "gray.png", 8)[:, 4, 4], (128, 128, 128), within=1)
 
 
 @pytest.mark.parametrize("suffix", ["png", "webp", "gif"])
-def test_what_is_transparent_is_white(tmp_path: Path, suffix: str) -> None:
+def test_transparent_pixels_become_white(tmp_path: Path, suffix: str) -> None:
     image = Image.new("RGBA", (8, 8), (0, 0, 0, 0))
     image.paste((*BLUE, 255), (0, 4, 8, 8))
     image.save(tmp_path / f"clear.{suffix}", lossless=True)
@@ -87,7 +87,7 @@ def test_what_is_transparent_is_white(tmp_path: Path, suffix: str) -> None:
     assert close(pixels[:, 6, 4], BLUE)
 
 
-def test_half_transparent_is_half_white(tmp_path: Path) -> None:
+def test_half_transparent_pixels_become_half_white(tmp_path: Path) -> None:
     Image.new("RGBA", (8, 8), (255, 0, 0, 128)).save(tmp_path / "half.png")
     assert close(read_image(tmp_path / "half.png", 8)[:, 4, 4], (255, 127, 127), within=2)
 
@@ -103,19 +103,21 @@ def test_an_image_is_upright(tmp_path: Path, orientation: int, top: Any, left: A
     assert close(image[:, 2, 8] if top else image[:, 8, 2], top or left)
 
 
-def test_of_one_that_moves_the_first_picture_is_taken(tmp_path: Path) -> None:
+def test_the_first_frame_of_an_animation_is_used(tmp_path: Path) -> None:
     first, second = Image.new("RGB", (8, 8), RED), Image.new("RGB", (8, 8), BLUE)
     first.save(tmp_path / "moving.gif", save_all=True, append_images=[second])
     assert close(read_image(tmp_path / "moving.gif", 8)[:, 4, 4], RED)
 
 
-@pytest.mark.parametrize("wide", [True, False])
-def test_the_central_square_is_taken(tmp_path: Path, wide: bool) -> None:
-    image = Image.new("RGB", (90, 30) if wide else (30, 90), GREEN)
-    image.paste(RED, (30, 0, 60, 30) if wide else (0, 30, 30, 60))
+@pytest.mark.parametrize("landscape", [True, False])
+def test_an_image_is_cropped_to_its_central_square(tmp_path: Path, landscape: bool) -> None:
+    image = Image.new("RGB", (90, 30) if landscape else (30, 90), GREEN)
+    image.paste(RED, (30, 0, 60, 30) if landscape else (0, 30, 30, 60))
     image.save(tmp_path / "three.png")
     pixels = read_image(tmp_path / "three.png", 6)
-    assert all(close(pixels[:, row, column], RED, within=32) for row in range(6) for column in range(6))  # edges blur
+    assert all(
+        close(pixels[:, row, column], RED, within=32) for row in range(6) for column in range(6)
+    )  # blurred edges
 
 
 def test_resizing_averages(tmp_path: Path) -> None:
@@ -132,13 +134,13 @@ def test_a_large_jpeg_is_read_as_a_small_one(tmp_path: Path) -> None:
     assert np.abs(jpeg - png).max() <= 3
 
 
-def test_bytes_to_what_a_model_reads() -> None:
+def test_bytes_are_normalized_to_floats() -> None:
     batch = np.array([0, 128, 255], dtype=np.uint8).reshape(1, 3, 1, 1)
     assert normalize_images(batch).dtype == np.float32
     assert np.allclose(normalize_images(batch).ravel(), [-2, 4 * (128 / 255 - 0.5), 2], atol=1e-6)
 
 
-def test_what_is_no_image_is_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:
     text, empty, folder = tmp_path / "text.jpg", tmp_path / "empty.png", tmp_path / "folder.jpg"
     text.write_text("not an image")
     empty.touch()
@@ -153,22 +155,22 @@ def test_what_is_no_image_is_a_sentence(tmp_path: Path) -> None:
     assert "can't be read" in refusal(tmp_path / ("long" * 100))
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jpg")
     assert refusal(tmp_path / "pipe.jpg") == "is not a file. Name another file."
 
 
-def test_another_format_is_no_image(tmp_path: Path) -> None:
+def test_an_unsupported_format_is_refused(tmp_path: Path) -> None:
     halves().save(tmp_path / "page.tiff")
     assert refusal(tmp_path / "page.tiff").startswith("is not an image (its content is none of")
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "bmp", "gif"])
-def test_a_file_cut_short_or_damaged_is_a_sentence_or_an_image(tmp_path: Path, suffix: str) -> None:
+def test_a_truncated_or_damaged_file_is_read_or_refused(tmp_path: Path, suffix: str) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
-    whole, path = tmp_path / f"whole.{suffix}", tmp_path / f"broken.{suffix}"
-    Image.fromarray(noise).save(whole)
-    raw = whole.read_bytes()
+    complete, path = tmp_path / f"whole.{suffix}", tmp_path / f"broken.{suffix}"
+    Image.fromarray(noise).save(complete)
+    raw = complete.read_bytes()
     for end in range(0, len(raw), max(1, len(raw) // 12)):
         for damaged in (raw[:end], raw[:end] + b"\xff\x00\xff" + raw[end + 3 :]):
             path.write_bytes(damaged)
@@ -178,28 +180,28 @@ def test_a_file_cut_short_or_damaged_is_a_sentence_or_an_image(tmp_path: Path, s
     assert refusal(path).startswith("is not an image that can be read (")
 
 
-def test_what_would_fill_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bomb.png"
     Image.new("1", (2000, 2000)).save(path)
     monkeypatch.setattr(images, "MAX_PIXELS", 3_999_999)
     assert refusal(path) == "has 4,000,000 pixels; the maximum is 3,999,999. Make it smaller."
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 3_000_000)  # Pillow's own limit, at which it warns
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 3_000_000)  # Pillow warns beyond its own limit
     assert refusal(path).startswith("has 4,000,000 pixels")
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000_000)  # and beyond which it stops
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000_000)  # and raises beyond twice its limit
     assert refusal(path).startswith("has far too many pixels")
     monkeypatch.setattr(images, "MAX_BYTES", 100)
     assert refusal(path).startswith(f"has {path.stat().st_size:,} bytes; the maximum is 100")
 
 
-def test_without_pillow_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pillow_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import_module = builtins.__import__
 
-    def without(name: str, *rest: Any, **named: Any) -> Any:
+    def import_without_pillow(name: str, *rest: Any, **options: Any) -> Any:
         if name.startswith("PIL"):
             raise ImportError(name)
-        return import_module(name, *rest, **named)
+        return import_module(name, *rest, **options)
 
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(builtins, "__import__", import_without_pillow)
     with pytest.raises(UserError, match=r"pip install seqloom\[vision\]"):
         read_image(tmp_path / "photo.jpg", 8)
 
@@ -215,14 +217,14 @@ def test_without_pillow_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.
 def test_features_read_back(tmp_path_factory: pytest.TempPathFactory, values: ndarray, order: Any) -> None:
     path = tmp_path_factory.mktemp("features") / "image.npy"
     np.save(path, np.array(values, order=order))
-    read = read_image_or_features(path, 8)
-    assert read.dtype == np.float32
-    assert read.shape == (values.shape if values.ndim == 3 else (1, *values.shape))
-    assert np.array_equal(read.ravel(), values.astype(np.float32).ravel())
+    features = read_image_or_features(path, 8)
+    assert features.dtype == np.float32
+    assert features.shape == (values.shape if values.ndim == 3 else (1, *values.shape))
+    assert np.array_equal(features.ravel(), values.astype(np.float32).ravel())
 
 
 @pytest.mark.parametrize(
-    ("values", "what"),
+    ("values", "message"),
     [
         (np.ones(3), "has shape [3] of float64, not [rows, columns, features] of real numbers"),
         (np.ones((2, 2), dtype=int), "has shape [2, 2] of int64"),
@@ -234,12 +236,12 @@ def test_features_read_back(tmp_path_factory: pytest.TempPathFactory, values: nd
         (np.array([[{}]], dtype=object), "is not a NumPy array that can be read (Array can't be memory-mapped"),
     ],
 )
-def test_features_that_are_none_are_a_sentence(tmp_path: Path, values: ndarray, what: str) -> None:
+def test_invalid_features_are_refused(tmp_path: Path, values: ndarray, message: str) -> None:
     np.save(tmp_path / "image.npy", values, allow_pickle=True)
-    assert refusal(tmp_path / "image.npy").startswith(what)
+    assert refusal(tmp_path / "image.npy").startswith(message)
 
 
-def test_a_broken_file_of_features_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_file_of_features_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "image.npy"
     np.save(path, np.ones((4, 4)))
     raw = path.read_bytes()
@@ -257,7 +259,7 @@ def test_a_broken_file_of_features_is_a_sentence(tmp_path: Path, monkeypatch: py
     assert refusal(path) == "has 16 values; the maximum is 15. Make it smaller."
 
 
-def test_features_are_told_by_the_name(tmp_path: Path) -> None:
+def test_features_are_recognized_by_the_name(tmp_path: Path) -> None:
     np.save(tmp_path / "image.npy", np.ones((2, 3, 4)))
     assert read_features(tmp_path / "image.npy").shape == (2, 3, 4)
     assert read_image_or_features(str(tmp_path / "image.npy"), 8).shape == (2, 3, 4)

@@ -1,4 +1,4 @@
-"""Which files paths and patterns stand for."""
+"""The files of paths and patterns."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ def message(patterns: Sequence[str | Path]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("patterns", "found"),
+    ("patterns", "expected"),
     [
         ([], ""),
         (["b.txt", "a.txt"], "b.txt a.txt"),
@@ -39,15 +39,15 @@ def message(patterns: Sequence[str | Path]) -> str:
         (["?.txt", "deep/**"], "a.txt b.txt deep/d.txt deep/er/e.txt"),
     ],
 )
-def test_patterns_stand_for_files(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, patterns: list[str], found: str
+def test_patterns_are_expanded_to_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, patterns: list[str], expected: str
 ) -> None:
     monkeypatch.chdir(folder)
-    assert expand(patterns) == [Path(name) for name in found.split()]
-    assert expand([folder / pattern for pattern in patterns]) == [folder / name for name in found.split()]
+    assert expand(patterns) == [Path(name) for name in expected.split()]
+    assert expand([folder / pattern for pattern in patterns]) == [folder / name for name in expected.split()]
 
 
-def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
+def test_a_pattern_without_a_match_has_a_suggestion(folder: Path) -> None:
     assert message([folder / "corups.txt"]) == (
         f"{folder}/corups.txt: there is no such file. Did you mean {folder}/corpus.txt?"
     )
@@ -60,7 +60,7 @@ def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["{}", "{}*"])
-def test_what_can_be_read_only_once_is_refused_before_it_is_opened(tmp_path: Path, pattern: str) -> None:
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path, pattern: str) -> None:
     os.mkfifo(pipe := tmp_path / "pipe.csv")
     error = message([pattern.format(pipe)])
     assert error.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), but data is read more than once. Write")
@@ -68,7 +68,7 @@ def test_what_can_be_read_only_once_is_refused_before_it_is_opened(tmp_path: Pat
 
 def test_devices_and_sockets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert message(["/dev/null"]).startswith("/dev/null: is a device, but data is read more than once. ")
-    monkeypatch.chdir(tmp_path)  # a socket's name is short
+    monkeypatch.chdir(tmp_path)  # the path of a socket has a maximum length
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("s.csv")
         assert message(["s.csv"]).startswith("s.csv: is a socket, but data is read more than once. ")

@@ -1,4 +1,4 @@
-"""The shuffle that is never made: a permutation, another for each seed and epoch, the same on every machine."""
+"""A permutation that is computed by position: it depends on seed and epoch, and is the same on every machine."""
 
 import numpy as np
 from hypothesis import given
@@ -10,18 +10,20 @@ seeds = st.integers(0, 2**63 - 1)
 
 
 @given(st.integers(1, 3000), seeds, st.integers(0, 100))
-def test_every_place_goes_somewhere_and_nothing_twice(size: int, seed: int, epoch: int) -> None:
+def test_shuffled_positions_are_a_permutation(size: int, seed: int, epoch: int) -> None:
     assert sorted(shuffled_positions(np.arange(size), size, seed, epoch).tolist()) == list(range(size))
 
 
 @given(st.integers(1, 500), seeds, st.data())
-def test_a_place_goes_where_it_goes_whoever_asks(size: int, seed: int, data: st.DataObject) -> None:
-    whole = shuffled_positions(np.arange(size), size, seed)
-    some = data.draw(st.lists(st.integers(0, size - 1), max_size=20))
-    assert shuffled_positions(np.array(some, dtype=np.int64), size, seed).tolist() == whole[some].tolist()
+def test_the_position_of_a_row_does_not_depend_on_the_query(size: int, seed: int, data: st.DataObject) -> None:
+    permutation = shuffled_positions(np.arange(size), size, seed)
+    positions = data.draw(st.lists(st.integers(0, size - 1), max_size=20))
+    assert (
+        shuffled_positions(np.array(positions, dtype=np.int64), size, seed).tolist() == permutation[positions].tolist()
+    )
 
 
-def test_places_of_a_size_that_no_memory_holds() -> None:
+def test_sizes_beyond_memory_are_shuffled() -> None:
     size = 2**40 + 7
     positions = shuffled_positions(np.array([0, 1, 2, size - 1]), size, "seed")
     assert len(set(positions.tolist())) == 4
@@ -29,27 +31,27 @@ def test_places_of_a_size_that_no_memory_holds() -> None:
     assert positions.max() < size
 
 
-def test_another_seed_or_epoch_is_another_order() -> None:
+def test_each_seed_and_epoch_has_its_own_order() -> None:
     orders = [shuffled_positions(np.arange(200), 200, "rows", seed, epoch) for seed in range(5) for epoch in range(5)]
     assert len({tuple(order.tolist()) for order in orders}) == 25
 
 
-def test_it_is_well_mixed() -> None:
-    """Neighbours don't stay neighbours, and no location is kept more often than chance has it."""
+def test_the_permutation_is_well_mixed() -> None:
+    """Neighbors are separated, and no more positions are fixed than by chance."""
     size = 10_000
     order = shuffled_positions(np.arange(size), size, 1)
     assert abs(np.corrcoef(np.arange(size), order)[0, 1]) < 0.05
     assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 0.05
     assert (order == np.arange(size)).sum() < 10
-    assert 0.6 < len(set(order[: size // 2] // 2)) / (size // 2) < 0.9  # of a random half, 3/4 of all pairs
+    assert 0.6 < len(set(order[: size // 2] // 2)) / (size // 2) < 0.9  # a random half meets 3/4 of all pairs
 
 
-def test_numbers_and_generators_are_those_of_every_machine() -> None:
+def test_hashes_and_generators_are_the_same_on_every_machine() -> None:
     assert stable_hash("order", 1, 0) == 798576947484395671
     assert random_generator("rows", 1, 0).integers(0, 1000, 5).tolist() == [816, 596, 702, 616, 875]
     assert shuffled_positions(np.arange(10), 10, "seed", 1).tolist() == [6, 1, 8, 0, 5, 4, 2, 7, 9, 3]
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3))
-def test_a_number_has_63_bits(words: list[str]) -> None:
+def test_a_stable_hash_has_63_bits(words: list[str]) -> None:
     assert 0 <= stable_hash(*words) < 2**63

@@ -1,4 +1,4 @@
-"""Examples made ready: files are read once, one that changes meanwhile is refused, what is there is not made again."""
+"""Prepared examples: files are read once, a file that changes is refused, cached data are used again."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.tag import data as tag
 from seqloom.tasks.translate import data as translate
 
-READY: dict[str, Callable[[DataSource], object]] = {
+PREPARE: dict[str, Callable[[DataSource], object]] = {
     "language": lambda source: prepare_stream(source, language.learner(source.data)),
     "classify": lambda source: prepare(source, classify.schema(source.data)),
     "tag": lambda source: prepare(source, tag.schema(source.data)),
@@ -51,15 +51,15 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "translate": {"source": "1", "target": "2", "header": False},
 }
 words = st.text(st.characters(codec="utf-8"), max_size=8)
-several, locations = st.lists(words).map(tuple), st.builds(Location, words, st.integers(1))
+word_tuples, locations = st.lists(words).map(tuple), st.builds(Location, words, st.integers(1))
 some_labeled, some_tagged = (
-    st.builds(Record, st.tuples(words, several), locations),
-    st.builds(Record, st.tuples(several, several), locations),
+    st.builds(Record, st.tuples(words, word_tuples), locations),
+    st.builds(Record, st.tuples(word_tuples, word_tuples), locations),
 )
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
 
@@ -73,14 +73,14 @@ def source(task: str, **data: Any) -> DataSource:
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each file is read to its end."""
+    """The number of times that each file is read to its end."""
     read, counts = text_io._read_blocks, Counter[str]()
 
-    def counted(path: Path) -> Iterator[bytes]:
+    def count_reads(path: Path) -> Iterator[bytes]:
         yield from read(path)
         counts[path.name] += 1
 
-    monkeypatch.setattr(text_io, "_read_blocks", counted)
+    monkeypatch.setattr(text_io, "_read_blocks", count_reads)
     return counts
 
 
@@ -90,51 +90,54 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("task", ["classify", "tag", "translate"])
 def test_a_file_is_read_to_its_end_once(task: str, readings: Counter[str]) -> None:
     data_source = source(task, test_share=0.1)
-    READY[task](data_source)
-    assert readings[CONTENT[task][0]] == 1 + (task != "tag")  # columns are found by the first 1,000 rows
+    PREPARE[task](data_source)
+    assert readings[CONTENT[task][0]] == 1 + (task != "tag")  # columns are found in the first 1,000 rows
 
 
-def test_a_text_is_read_for_its_length_and_its_tokens_and_learnt_from_its_beginning(readings: Counter[str]) -> None:
-    READY["language"](source("language", test_share=0.1))
+def test_a_text_is_read_at_most_three_times(readings: Counter[str]) -> None:
+    PREPARE["language"](source("language", test_share=0.1))
     assert readings["a.txt"] <= 3
 
 
-@pytest.mark.parametrize("task", list(READY))
-def test_a_file_that_changes_meanwhile_is_refused(task: str) -> None:
+@pytest.mark.parametrize("task", list(PREPARE))
+def test_a_file_that_changes_while_it_is_read_is_refused(task: str) -> None:
     data_source = source(task)
     name, content = CONTENT[task]
     Path(name).write_text(content + content[: content.index("\n", 20) + 1])
     with pytest.raises(DataError, match=rf"^{name}: the file changed while it was being read\. Try again"):
-        READY[task](data_source)
-    assert not [left for left in cache_folder().iterdir() if not left.name.startswith(".")]
+        PREPARE[task](data_source)
+    assert not [folder for folder in cache_folder().iterdir() if not folder.name.startswith(".")]
 
 
-@pytest.mark.parametrize("task", list(READY))
-def test_a_file_that_was_only_touched_is_not(task: str) -> None:
+@pytest.mark.parametrize("task", list(PREPARE))
+def test_a_file_with_the_same_content_is_unchanged(task: str) -> None:
     data_source = source(task)
     name, content = CONTENT[task]
     Path(name).write_text(content)
-    READY[task](data_source)
+    PREPARE[task](data_source)
     assert not list(cache_folder().rglob("copy.jsonl"))
 
 
 @given(st.lists(st.tuples(st.sampled_from([TRAIN, VALID, TEST]), some_labeled | some_tagged)))
-def test_the_copy_gives_back_what_was_read(
+def test_the_copy_of_examples_reads_back(
     tmp_path_factory: pytest.TempPathFactory, examples: list[tuple[str, Record]]
 ) -> None:
     folder = tmp_path_factory.mktemp("copy")
     for kind in (str, tuple):
-        mine = [(split, example) for split, example in examples if isinstance(example.values[0], kind)]
+        rows = [(split, example) for split, example in examples if isinstance(example.values[0], kind)]
         data_source = source("tag", valid_share=0.1)
-        expected = SplitExamples(
-            data_source, tag.schema(data_source.data), lambda on_bad_line, mine=mine: iter(mine), folder / "copy.jsonl"
+        split_examples = SplitExamples(
+            data_source,
+            tag.schema(data_source.data),
+            lambda on_bad_line, rows=rows: iter(rows),
+            folder / "copy.jsonl",
         )  # type: ignore[misc]
-        first = list(expected.read_files())
-        assert [example for _, example in first] == [example for _, example in mine]
-        for (split, example), (stood, _) in zip(first, mine, strict=True):
+        first = list(split_examples.read_files())
+        assert [example for _, example in first] == [example for _, example in rows]
+        for (split, example), (given_split, _) in zip(first, rows, strict=True):
             content = example.values[0] if kind is str else " ".join(example.values[0])
-            assert split == (split_by_content(content, 1, 0.1, 0.0) if stood == TRAIN else stood)
-        assert list(expected) == first
+            assert split == (split_by_content(content, 1, 0.1, 0.0) if given_split == TRAIN else given_split)
+        assert list(split_examples) == first
 
 
 def labeled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record]]:
@@ -143,13 +146,13 @@ def labeled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record
     )
 
 
-def kept_back(many: int) -> list[str]:
-    """Texts that are kept back for the validation split."""
-    return [text for i in range(1000) if split_by_content(text := f"text {i}", 1, 0.1, 0.0) == VALID][:many]
+def texts_of_validation(count: int) -> list[str]:
+    """Texts whose content is in the validation split."""
+    return [text for i in range(1000) if split_by_content(text := f"text {i}", 1, 0.1, 0.0) == VALID][:count]
 
 
-def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> None:
-    data_source, (first, other) = source("classify", valid_share=0.1), kept_back(2)
+def test_answers_missing_from_train_move_there_with_equal_texts() -> None:
+    data_source, (first, other) = source("classify", valid_share=0.1), texts_of_validation(2)
     rows = [(TRAIN, first, "a"), (TRAIN, first, "b"), (TRAIN, other, "b"), (TEST, first, "c")]
     examples = SplitExamples(
         data_source, classify.schema(data_source.data), lambda _: labeled(*rows), Path("copy.jsonl")
@@ -159,7 +162,7 @@ def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> N
     assert counts == {"a": {VALID: 1}, "b": {VALID: 2}, "c": {TEST: 1}}
     assert [split for split, _ in examples] == [VALID, VALID, VALID, TEST]
     examples.moved = {first}
-    assert [split for split, _ in examples] == [TRAIN, TRAIN, VALID, TRAIN]  # test has no file of its own here
+    assert [split for split, _ in examples] == [TRAIN, TRAIN, VALID, TRAIN]  # test has no file of its own
     examples.moved = set()
     examples.move_missing(counts)
     assert examples.moved == {first, other}
@@ -171,7 +174,7 @@ def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> N
 
 def test_examples_of_own_files_are_never_moved() -> None:
     Path("v.tsv").write_text("text 1\tlabel 1\n")
-    data_source, (first, _) = source("classify", valid="v.tsv", test_share=0.1), kept_back(2)
+    data_source, (first, _) = source("classify", valid="v.tsv", test_share=0.1), texts_of_validation(2)
     rows = [(TRAIN, "text", "a"), (VALID, first, "b"), (TEST, first, "b")]
     examples = SplitExamples(
         data_source, classify.schema(data_source.data), lambda _: labeled(*rows), Path("copy.jsonl")
@@ -182,7 +185,7 @@ def test_examples_of_own_files_are_never_moved() -> None:
     assert [split for split, _ in examples][1:] == [VALID, TRAIN]
 
 
-def test_which_answers_training_lacks() -> None:
+def test_answers_that_are_not_in_train_are_found() -> None:
     Path("v.tsv").write_text("text 1\tlabel 1\n")
     data_source = source("classify", valid="v.tsv", test_share=0.1)
     counts = {
@@ -199,17 +202,17 @@ def test_which_answers_training_lacks() -> None:
 # The cache ------------------------------------------------------------------------------------------------------------
 
 
-def told(data: Dataset) -> dict[str, list[str]]:
+def texts_by_split(data: Dataset) -> dict[str, list[str]]:
     return {name: [split.text("texts", row) for row in range(len(split))] for name, split in data.splits.items()}
 
 
-def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_data_come_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     data_source = source("classify")
     schema = classify.schema(data_source.data)
     first = prepare(data_source, schema)
     monkeypatch.setattr(module, "write_dataset", None)  # not called
     again = prepare(source("classify"), schema)
-    assert told(again) == told(first)
+    assert texts_by_split(again) == texts_by_split(first)
     assert (again.folder, again.cut, again.skipped, again.notes) == (
         first.folder,
         first.cut,
@@ -225,7 +228,7 @@ def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
             other()
 
 
-def test_examples_may_come_from_elsewhere_than_the_files() -> None:
+def test_examples_may_come_from_a_function() -> None:
     data_source = source("classify", valid_share=0.2)
     schema = Schema(columns=(TextColumn("texts", 0), TextColumn("more", 1)), learners={})
 
@@ -238,8 +241,10 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
         prepare(data_source, schema, read, {"of": "memory"})
     assert not list(cache_folder().glob("[!.]*"))
     data = prepare(source("classify", valid_share=0.2, on_bad_line="skip"), schema, read, {"of": "memory"})
-    assert sorted(text for texts in told(data).values() for text in texts) == sorted(f"text {i}" for i in range(40))
-    assert (data.skipped, data.cut, data.notes, data.encoders) == (1, 0, {"single": False}, {})  # there are no answers
+    assert sorted(text for texts in texts_by_split(data).values() for text in texts) == sorted(
+        f"text {i}" for i in range(40)
+    )
+    assert (data.skipped, data.cut, data.notes, data.encoders) == (1, 0, {"single": False}, {})  # no answers
     for split in data.splits.values():
         for row in range(len(split)):
             assert split.text("texts", row) == f"text {split.line[row] - 1}"
@@ -247,21 +252,21 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
             assert split.files[split.file[row]].name(["data/a.tsv"]) == "a.tsv"
 
 
-def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
+def test_a_row_is_truncated_in_each_column_and_counted_once() -> None:
     data_source = source("classify")
     columns = (TextColumn("texts", 0, max_length=4), TextColumn("whole", 0), TextColumn("more", 1, max_length=4))
     schema = Schema(columns=columns, learners={})
     rows = [(TRAIN, "text text", ""), (TRAIN, "text", ""), (VALID, "texts", "")]
     examples = lambda _: ((split, Record((text, text), location)) for split, ((text, _), location) in labeled(*rows))  # noqa: E731
     data = prepare_test(data_source, schema, {}, Path("out"), examples)
-    assert told(data) == {TEST: ["text", "text", "text"]}
+    assert texts_by_split(data) == {TEST: ["text", "text", "text"]}
     split = data.splits[TEST]
     assert [split.text("whole", row) for row in range(3)] == ["text text", "text", "texts"]
     assert [split.text("more", row) for row in range(3)] == ["text", "text", "text"]
     assert data.cut == 2
 
 
-def test_each_row_is_found_in_the_file_it_came_from() -> None:
+def test_each_row_has_its_file_and_line() -> None:
     for name in ("pos", "neg"):
         Path("films", name).mkdir(parents=True)
         Path("films", name, "1.txt").write_text(name)
@@ -281,21 +286,21 @@ def test_each_row_is_found_in_the_file_it_came_from() -> None:
     assert names == {TRAIN: [("pos/1.txt", 1), ("neg/1.txt", 1)], VALID: [("dev.csv", 7), ("pos/1.txt", 1)]}
 
 
-def test_to_test_is_one_split_and_leaves_no_copy_and_no_cache() -> None:
-    learned = READY["classify"](source("classify"))
-    assert isinstance(learned, Dataset)
+def test_test_data_are_one_split_without_a_copy_or_a_cache() -> None:
+    train_data = PREPARE["classify"](source("classify"))
+    assert isinstance(train_data, Dataset)
     before = sorted(cache_folder().iterdir())
     Path("t.tsv").write_text("text 9\tlabel 1\nfine\n")
-    asked = source("classify", on_bad_line="skip").data
-    data_source = DataSource.for_testing(asked, TASKS["classify"].data_spec, ["t.tsv"])
-    data = prepare_test(data_source, classify.schema(asked), learned.encoders, Path("out"))
-    assert (told(data), data.skipped, data.folder) == ({TEST: ["text 9"]}, 1, Path("out"))
+    config = source("classify", on_bad_line="skip").data
+    data_source = DataSource.for_testing(config, TASKS["classify"].data_spec, ["t.tsv"])
+    data = prepare_test(data_source, classify.schema(config), train_data.encoders, Path("out"))
+    assert (texts_by_split(data), data.skipped, data.folder) == ({TEST: ["text 9"]}, 1, Path("out"))
     assert sorted(cache_folder().iterdir()) == before
     assert not list(Path("out").rglob("copy.jsonl"))
 
 
-def test_what_is_written_down_is_json() -> None:
-    data = READY["translate"](source("translate"))
+def test_the_metadata_are_json() -> None:
+    data = PREPARE["translate"](source("translate"))
     assert isinstance(data, Dataset)
     meta = json.loads((data.folder / "meta.json").read_text())
     assert meta["splits"] == [TRAIN, VALID]

@@ -13,7 +13,7 @@ from seqloom.training.session import Session
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CASES: dict[str, dict[str, Any]] = json.loads((FIXTURES / "prepared.json").read_text(encoding="utf-8"))
-NOT_COMPARED = ("meta.json", "numbers.json")  # counts, which `describe` says too; and names of files by absolute path
+NOT_COMPARED = ("meta.json", "numbers.json")  # counts, which `describe` has too, and absolute paths
 
 
 def digest(content: bytes) -> str:
@@ -21,14 +21,14 @@ def digest(content: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_arrays_splits_and_vocabularies_are_the_same(
+def test_arrays_splits_and_vocabularies_are_unchanged(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = CASES[name]
     monkeypatch.chdir(FIXTURES)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path))
     raw: dict[str, Any] = migrate(case["experiment"], TASKS[case["experiment"]["task"]].config.renamed)
-    raw = {**raw, "data": {**raw["data"], "seed": raw.get("seed", 1)}}  # it was one seed then
+    raw = {**raw, "data": {**raw["data"], "seed": raw.get("seed", 1)}}  # version 0.1.0 had one seed
     task = Session.prepare(experiment(raw)).task
     files = {
         "/".join(path.relative_to(tmp_path).parts[1:]): digest(path.read_bytes())

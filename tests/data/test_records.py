@@ -1,4 +1,4 @@
-"""From a value to a text or to labels; what can't be one is refused."""
+"""Values are parsed to a text or to labels; invalid ones are refused."""
 
 import json
 
@@ -10,7 +10,7 @@ from seqloom.data.records import Field, Location, check_encodable, parse_labels,
 from seqloom.data.spec import Parse
 from seqloom.tasks.registry import experiment
 
-PLACE = Location("films.jsonl", 2)
+LOCATION = Location("films.jsonl", 2)
 
 
 def section(separator: str | None = None) -> DataSection:
@@ -21,7 +21,7 @@ def section(separator: str | None = None) -> DataSection:
 
 def message(parse: Parse, value: object, separator: str | None = None) -> str:
     with pytest.raises(DataError) as error:
-        parse(Field(value, "text", PLACE), section(separator))
+        parse(Field(value, "text", LOCATION), section(separator))
     return str(error.value)
 
 
@@ -38,20 +38,20 @@ def message(parse: Parse, value: object, separator: str | None = None) -> str:
         ('"a|b"', ("a|b",)),
     ],
 )
-def test_labels(value: str, names: tuple[str, ...]) -> None:
-    assert parse_labels(Field(json.loads(value), "label", PLACE), section()) == names
+def test_values_are_parsed_to_labels(value: str, names: tuple[str, ...]) -> None:
+    assert parse_labels(Field(json.loads(value), "label", LOCATION), section()) == names
 
 
 @pytest.mark.parametrize(
     ("cell", "names"), [("a|b", ("a", "b")), ("x|y", ("x", "y")), ("", ()), ("x| x", ("x",)), (" z ", ("z",))]
 )
 def test_a_separator_splits_strings(cell: str, names: tuple[str, ...]) -> None:
-    assert parse_labels(Field(cell, "label", PLACE), section("|")) == names
+    assert parse_labels(Field(cell, "label", LOCATION), section("|")) == names
 
 
-def test_a_label_between_separators_is_not_empty() -> None:
-    do = "Fill it in, remove the line, or pass data.on_bad_line skip."
-    assert message(parse_labels, "x||y", "|") == f"films.jsonl:2: one of the labels in 'x||y' is empty. {do}"
+def test_an_empty_label_between_separators_is_refused() -> None:
+    advice = "Fill it in, remove the line, or pass data.on_bad_line skip."
+    assert message(parse_labels, "x||y", "|") == f"films.jsonl:2: one of the labels in 'x||y' is empty. {advice}"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_label_between_separators_is_not_empty() -> None:
         ('["a", " "]', "the label is empty. "),
     ],
 )
-def test_what_can_not_be_a_label_is_refused(value: str, expected: str) -> None:
+def test_a_value_that_is_no_label_is_refused(value: str, expected: str) -> None:
     assert message(parse_labels, json.loads(value)).startswith(f"films.jsonl:2: {expected}")
 
 
@@ -74,21 +74,21 @@ def test_what_can_not_be_a_label_is_refused(value: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"), [(5, "a number"), (None, "null"), (True, "true or false"), ([], "an array"), ({}, "an object")]
 )
-def test_a_text_is_a_string(parse: Parse, value: object, kind: str) -> None:
-    do = "Put it in quotes, or pass data.on_bad_line skip."
-    assert message(parse, value) == f"films.jsonl:2: 'text' is {kind}, and a text is a string. {do}"
+def test_a_text_that_is_no_string_is_refused(parse: Parse, value: object, kind: str) -> None:
+    advice = "Put it in quotes, or pass data.on_bad_line skip."
+    assert message(parse, value) == f"films.jsonl:2: 'text' is {kind}, and a text is a string. {advice}"
 
 
-def test_white_space_at_the_ends() -> None:
-    field = Field(" a dog\u00a0", "text", PLACE)
+def test_white_space_at_the_ends_is_kept_or_removed() -> None:
+    field = Field(" a dog\u00a0", "text", LOCATION)
     assert parse_text(field) == " a dog\u00a0"
     assert parse_stripped_text(field) == "a dog"
 
 
 @pytest.mark.parametrize("value", ["x \ud800", ["a", "x \ud800"]])
-def test_half_of_a_character_is_refused(value: object) -> None:
+def test_a_lone_surrogate_is_refused(value: object) -> None:
     with pytest.raises(DataError) as error:
-        check_encodable([1, "whole", value], PLACE)
-    do = "Write the character itself, or pass data.on_bad_line skip."
-    assert str(error.value) == f"films.jsonl:2: \\ud800 is half of a character. {do}"
-    check_encodable(["\U0001f600", ["a", None], 5], PLACE)
+        check_encodable([1, "whole", value], LOCATION)
+    advice = "Write the character itself, or pass data.on_bad_line skip."
+    assert str(error.value) == f"films.jsonl:2: \\ud800 is half of a character. {advice}"
+    check_encodable(["\U0001f600", ["a", None], 5], LOCATION)

@@ -1,4 +1,4 @@
-"""What is written end to end is read back as it was."""
+"""Rows are written end to end and read back."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
 
 
 @given(rows, st.integers(1, 5))
-def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]], together: int) -> None:
+def test_rows_read_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]], chunk_size: int) -> None:
     folder = tmp_path_factory.mktemp("arrays")
     with ArrayWriter(folder, {"tokens": "uint16", "tokens_end": "int64", "other": "int32"}) as writer:
-        for start in range(0, len(rows), together):
-            some = rows[start : start + together]
-            writer.append_rows("tokens", [np.array(row, dtype=np.int64) for row in some])
-            writer.append("other", list(map(len, some)))
+        for start in range(0, len(rows), chunk_size):
+            chunk = rows[start : start + chunk_size]
+            writer.append_rows("tokens", [np.array(row, dtype=np.int64) for row in chunk])
+            writer.append("other", list(map(len, chunk)))
     arrays = read_arrays(folder)
     ragged = Ragged.of(arrays, "tokens")
     assert [ragged[i].tolist() for i in range(len(ragged))] == rows
@@ -34,7 +34,7 @@ def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[lis
     assert writer.sizes == {"tokens": sum(map(len, rows)), "tokens_end": len(rows), "other": len(rows)}
 
 
-def test_arrays_are_mapped_and_can_not_be_changed(tmp_path: Path) -> None:
+def test_arrays_are_memory_mapped_and_read_only(tmp_path: Path) -> None:
     with ArrayWriter(tmp_path, {"tokens": "uint8"}) as writer:
         writer.append("tokens", [1, 2])
     tokens = read_arrays(tmp_path)["tokens"]
@@ -43,7 +43,7 @@ def test_arrays_are_mapped_and_can_not_be_changed(tmp_path: Path) -> None:
         tokens[0] = 5
 
 
-def test_an_array_of_nothing_is_empty(tmp_path: Path) -> None:
+def test_an_array_without_rows_is_empty(tmp_path: Path) -> None:
     with ArrayWriter(tmp_path / "deep", {"tokens": "uint8"}):
         pass
     assert read_arrays(tmp_path / "deep")["tokens"].tolist() == []
@@ -56,7 +56,7 @@ def test_the_smallest_type_holds_the_largest_value(values: int, kind: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("file", "named", "found"),
+    ("file", "names", "source_file"),
     [
         ("a.csv", ["b.csv", "a.csv"], SourceFile(1, "")),
         ("d/a.txt", ["d/b.txt", "d", "d/a.txt"], SourceFile(2, "")),
@@ -66,5 +66,5 @@ def test_the_smallest_type_holds_the_largest_value(values: int, kind: str) -> No
         ("numbers", ["numbers", "test.csv"], SourceFile(0, "")),
     ],
 )
-def test_a_file_is_what_was_named_or_inside_it(file: str, named: list[str], found: SourceFile) -> None:
-    assert SourceFile.of(file, {name: number for number, name in enumerate(named)}) == found
+def test_a_file_is_found_by_its_name_or_its_folder(file: str, names: list[str], source_file: SourceFile) -> None:
+    assert SourceFile.of(file, {name: number for number, name in enumerate(names)}) == source_file

@@ -1,4 +1,4 @@
-"""Values to columns of numbers; and what is learned of them, which is kept as files."""
+"""Values are encoded as columns of numbers; learned encoders are saved as files."""
 
 from collections import Counter
 from typing import Any
@@ -26,7 +26,7 @@ from seqloom.data.vocabulary import Vocabulary
 WORDS = TokenizerLearner((0,), "word", vocabulary_size=100, min_count=1, lowercase=False, sample=1000)
 
 
-def encoded(column: Column, values: list[Any], **encoders: object) -> list[list[Any]]:
+def encode(column: Column, values: list[Any], **encoders: object) -> list[list[Any]]:
     """The rows of a column; each must fit the type of its array."""
     opened = column.open({f"{name}.json": encoder for name, encoder in encoders.items()})
     rows = opened.encode(values, [Location("a.tsv", line) for line in range(1, 1 + len(values))])
@@ -35,18 +35,18 @@ def encoded(column: Column, values: list[Any], **encoders: object) -> list[list[
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=20), max_size=5))
-def test_a_text_is_its_bytes(texts: list[str]) -> None:
-    assert [bytes(row).decode() for row in encoded(TextColumn("texts", 0), texts)] == texts
+def test_a_text_is_encoded_as_its_bytes(texts: list[str]) -> None:
+    assert [bytes(row).decode() for row in encode(TextColumn("texts", 0), texts)] == texts
 
 
-def test_numbers_are_rows_of_one() -> None:
-    assert encoded(NumberColumn("image", 0), [3, 0, 1 << 40]) == [[3], [0], [1 << 40]]
-    assert encoded(NumberColumn("score", 0, dtype="float32"), [0.5, -2.0]) == [[0.5], [-2.0]]
+def test_a_number_is_a_row_of_one_value() -> None:
+    assert encode(NumberColumn("image", 0), [3, 0, 1 << 40]) == [[3], [0], [1 << 40]]
+    assert encode(NumberColumn("score", 0, dtype="float32"), [0.5, -2.0]) == [[0.5], [-2.0]]
 
 
-def test_tokens_are_the_tokenizers() -> None:
+def test_tokens_are_encoded_by_the_tokenizer() -> None:
     tokenizer = WORDS.learn(["to be", "or not to be"], {})
-    rows = encoded(TokenColumn("tokens", 0, encoder="words.json"), ["be or", "", "who"], words=tokenizer)
+    rows = encode(TokenColumn("tokens", 0, encoder="words.json"), ["be or", "", "who"], words=tokenizer)
     assert rows == [tokenizer.encode("be or").tolist(), [], [tokenizer.unknown]]
 
 
@@ -55,40 +55,40 @@ def test_an_array_is_as_small_as_its_vocabulary_allows(size: int, dtype: str) ->
     names = Vocabulary([str(i) for i in range(size)])
     column = AnswerColumn("labels", 1, encoder="names.json")
     assert column.open({"names.json": names}).dtype == dtype
-    assert encoded(column, [[str(size - 1)]], names=names) == [[size - 1]]
+    assert encode(column, [[str(size - 1)]], names=names) == [[size - 1]]
 
 
-def test_answers_are_numbers_of_their_vocabulary() -> None:
+def test_answers_are_encoded_by_their_vocabulary() -> None:
     names = Vocabulary(["even", "odd"])
     values: list[Any] = [("odd",), ("even", "odd"), (), ["odd", "odd"]]
-    assert encoded(AnswerColumn("labels", 1, encoder="names.json"), values, names=names) == [[1], [0, 1], [], [1, 1]]
+    assert encode(AnswerColumn("labels", 1, encoder="names.json"), values, names=names) == [[1], [0, 1], [], [1, 1]]
 
 
-def test_an_answer_that_is_not_known_has_a_place() -> None:
+def test_an_unknown_answer_is_refused_with_its_location() -> None:
     names = Vocabulary([f"l{i}" for i in range(12)])
     known = ", ".join(f"l{i}" for i in range(10))
     for options, noun, example in (({}, "label", "example"), ({"noun": "tag", "example": "row"}, "tag", "row")):
         with pytest.raises(DataError) as error:
-            encoded(AnswerColumn("labels", 1, encoder="names.json", **options), [["l1"], ["l2", "new"]], names=names)
-        what, do = f"{noun} 'new' is not one of the run's ({known})", "train on examples of it"
-        assert str(error.value) == f"a.tsv:2: {what}. Remove the {example}, or {do}."
+            encode(AnswerColumn("labels", 1, encoder="names.json", **options), [["l1"], ["l2", "new"]], names=names)
+        message, advice = f"{noun} 'new' is not one of the run's ({known})", "train on examples of it"
+        assert str(error.value) == f"a.tsv:2: {message}. Remove the {example}, or {advice}."
 
 
-def test_a_tokenizer_is_kept_as_a_file() -> None:
+def test_a_tokenizer_reads_back_from_its_file() -> None:
     tokenizer = WORDS.learn(iter(["to be", "or not to be"]), {})
     again = WORDS.load(tokenizer.to_json(), "source.json")
     assert again.parameters == tokenizer.parameters
     assert again.to_json() == tokenizer.to_json()
 
 
-def test_a_tokenizer_learns_as_the_config_says() -> None:
+def test_a_tokenizer_is_trained_with_the_options_of_the_config() -> None:
     learner = TokenizerLearner((0,), "word", vocabulary_size=100, min_count=2, lowercase=True, sample=12)
     tokens = learner.learn(["To be to Be", "later later"], {}).parameters.tokens
     assert {"to", "be"} <= set(tokens)
-    assert "later" not in tokens  # of which the sample has a letter
+    assert "later" not in tokens  # the sample has only one of its letters
 
 
-def test_answers_are_learned_in_the_order_of_the_alphabet_from_all_that_are_counted() -> None:
+def test_answers_are_learned_in_alphabetical_order() -> None:
     learner = AnswerLearner((1,))
     names = learner.learn(iter(()), {"odd": Counter(train=1), "even": Counter(valid=2)})
     assert names.names == ("even", "odd")
@@ -96,26 +96,26 @@ def test_answers_are_learned_in_the_order_of_the_alphabet_from_all_that_are_coun
 
 
 @pytest.mark.parametrize(
-    ("learner", "error", "do"),
+    ("learner", "error", "advice"),
     [(WORDS, DataError, "Train again, or copy the file anew"), (AnswerLearner((1,)), RunError, "Restore the file")],
     ids=["tokenizer", "answers"],
 )
 @pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', "null"])
-def test_a_damaged_file_is_a_sentence_that_names_it(
-    learner: Learner[Any], error: type[UserError], do: str, content: str
+def test_a_damaged_file_is_refused_by_its_name(
+    learner: Learner[Any], error: type[UserError], advice: str, content: str
 ) -> None:
-    with pytest.raises(error, match=rf"^kept\.json: .*\. {do} [^\n]*\.$"):
+    with pytest.raises(error, match=rf"^kept\.json: .*\. {advice} [^\n]*\.$"):
         learner.load(content, "kept.json")
 
 
-def test_what_an_example_is_split_by() -> None:
+def test_an_example_is_split_by_its_content() -> None:
     columns, values = (TextColumn("texts", 0),), ("a text", ("two", "words"), 3)
     assert Schema(columns, {}).content_of(values) == "a text"
     assert Schema(columns, {}, content=1).content_of(values) == "two words"
 
 
-def test_a_cache_tells_schemas_apart() -> None:
-    """Their `repr` is a part of its key: all that decides what is made must be in it."""
+def test_different_schemas_have_different_keys() -> None:
+    """The key has the `repr` of the schema, which must have everything that determines the data."""
     columns = (TokenColumn("tokens", 0, 5, encoder="source.json"), TextColumn("texts", 1))
     schema = Schema(columns, {"source.json": WORDS})
     others = [
@@ -128,7 +128,7 @@ def test_a_cache_tells_schemas_apart() -> None:
         Schema(columns, schema.learners, answers=1),
     ]
     assert repr(schema) == repr(Schema(columns, {"source.json": WORDS}))
-    assert len({repr(each) for each in (schema, *others)}) == 1 + len(others)
+    assert len({repr(variant) for variant in (schema, *others)}) == 1 + len(others)
     assert " at 0x" not in repr(schema)
 
 

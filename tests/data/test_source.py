@@ -1,4 +1,4 @@
-"""Where examples come from: files by split, or a corpus; and what decides them, for the cache."""
+"""The source of examples: files by split, or a corpus; and the key of the cache."""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ CSV = "text,label\ngood film,pos\nbad film,neg\n"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -37,13 +37,13 @@ def key(task: str, seed: int = 1, **data: Any) -> dict[str, object]:
 
 
 def values(source: DataSource, split: str = TRAIN, on_bad_line: OnBadLine = raise_error) -> list[tuple[Any, ...]]:
-    """The values of the examples, all of which stand in this split."""
+    """The values of the examples, all of which are in this split."""
     examples = list(source.examples(on_bad_line))
-    assert {of for of, _ in examples} == {split}
+    assert {example_split for example_split, _ in examples} == {split}
     return [example.values for _, example in examples]
 
 
-def test_files_of_each_split() -> None:
+def test_each_split_has_its_files() -> None:
     for name in ("a.txt", "b.txt", "v.txt"):
         Path(name).write_text(f"{name} says\n")
     source = resolve("language", train=["[ab].txt"], valid="v.txt")
@@ -53,7 +53,7 @@ def test_files_of_each_split() -> None:
     assert source.corpus is None
 
 
-def test_nothing_named_is_the_tasks_own_corpus() -> None:
+def test_without_files_the_corpus_of_the_task_is_used() -> None:
     for task, corpus in (("language", "python"), ("classify", "numbers"), ("tag", "python"), ("translate", "numbers")):
         source = resolve(task)
         assert source.corpus == corpus == source.names()[0]
@@ -68,7 +68,7 @@ def test_a_corpus_without_the_task_names_one_with_it() -> None:
         resolve("classify", corpus="brackets")
 
 
-def test_a_corpus_is_made_anew_for_each_reading() -> None:
+def test_a_corpus_can_be_read_again() -> None:
     source = resolve("tag", corpus="copy", examples=10, corpus_length=3)
     assert list(source.examples()) == list(source.examples())
     assert len(values(source)) == 10
@@ -92,7 +92,7 @@ def test_a_file_that_the_task_can_not_read_is_refused_at_once() -> None:
         ("a.jsonl", '{"text": "good film", "label": "pos"}\n{"text": "bad film", "label": "neg"}\n'),
     ],
 )
-def test_labelled_files_of_every_format(name: str, content: str) -> None:
+def test_labeled_files_of_every_format_are_read(name: str, content: str) -> None:
     Path(name).write_text(content)
     source = resolve("classify", train=name)
     assert values(source) == [("good film", ("pos",)), ("bad film", ("neg",))]
@@ -107,7 +107,7 @@ def test_labelled_files_of_every_format(name: str, content: str) -> None:
         (["a.jsonl"], ['{"src": "good film", "tgt": "bon film"}\n{"src": "bad film", "tgt": "mauvais film"}\n']),
     ],
 )
-def test_pairs_of_every_format(names: list[str], content: list[str]) -> None:
+def test_pairs_of_every_format_are_read(names: list[str], content: list[str]) -> None:
     for name, text in zip(names, content, strict=True):
         Path(name).write_text(text)
     pairs = [("good film", "bon film"), ("bad film", "mauvais film")]
@@ -117,7 +117,7 @@ def test_pairs_of_every_format(names: list[str], content: list[str]) -> None:
     assert (source.columns is None) == (len(names) == 2)
 
 
-def test_captions_and_their_columns() -> None:
+def test_columns_of_captions_are_found() -> None:
     Path("a.csv").write_text("caption,file\na dog,1.jpg\n")
     source = resolve("caption", train="a.csv")
     assert values(source) == [("1.jpg", "a dog")]
@@ -125,7 +125,7 @@ def test_captions_and_their_columns() -> None:
     assert source.columns.describe().startswith("image: 'file', caption: 'caption'")
 
 
-def test_the_languages_of_pairs() -> None:
+def test_pairs_have_the_languages_of_the_config() -> None:
     source = resolve("translate", source_language="de", target_language="en", examples=200, corpus_length=1)
     assert ("drei", "three") in values(source)
 
@@ -139,13 +139,13 @@ def test_a_folder_has_no_columns() -> None:
     assert [labels for _, labels in values(source)] == [("neg",), ("pos",)]
 
 
-def test_bad_lines_as_the_config_says() -> None:
+def test_bad_lines_are_refused_or_skipped_by_the_config() -> None:
     Path("a.csv").write_text(CSV)
     assert resolve("classify", train="a.csv").on_bad_line() is raise_error
     assert isinstance(resolve("classify", train="a.csv", on_bad_line="skip").on_bad_line(), SkipBadLines)
 
 
-def test_the_files_to_test_on_are_the_only_ones() -> None:
+def test_a_source_for_testing_has_only_its_files() -> None:
     Path("a.csv").write_text(CSV)
     Path("b.csv").write_text(CSV + "fine,pos\n")
     for data in ({}, {"train": "b.csv", "valid": "b.csv", "test": "b.csv"}, {"corpus": "numbers"}):
@@ -155,7 +155,7 @@ def test_the_files_to_test_on_are_the_only_ones() -> None:
         assert len(values(source, TEST)) == 2
 
 
-def test_where_the_data_lay() -> None:
+def test_local_has_paths_and_hashes_of_the_files() -> None:
     Path("a.csv").write_text(CSV)
     code = hashlib.sha256(CSV.encode()).hexdigest()
     assert resolve("classify", train="a.csv").hashed().local() == {
@@ -168,7 +168,7 @@ def test_where_the_data_lay() -> None:
     }
 
 
-# The key of the cache: all that decides what is read, and nothing else ------------------------------------------------
+# The key of the cache: everything that determines the data, nothing else ----------------------------------------------
 
 
 def test_a_renamed_file_is_the_same_data() -> None:
@@ -177,19 +177,19 @@ def test_a_renamed_file_is_the_same_data() -> None:
     assert key("classify", train="a.csv") == key("classify", train="b.csv")
 
 
-def test_columns_that_are_found_are_as_if_they_had_been_named() -> None:
+def test_found_columns_and_named_columns_have_the_same_key() -> None:
     Path("a.csv").write_text(CSV)
     assert key("classify", train="a.csv") == key("classify", train="a.csv", text="text", label="label", header=True)
 
 
-def test_a_name_that_changes_the_reading_is_other_data() -> None:
+def test_a_name_that_changes_the_format_changes_the_key() -> None:
     for name in ("a.csv", "a.tsv"):
-        Path(name).write_text(CSV.replace(",", ",\t"))  # two columns either way
+        Path(name).write_text(CSV.replace(",", ",\t"))  # two columns in either format
     columns = {"text": 1, "label": 2, "header": False}
     assert key("classify", train="a.csv", **columns) != key("classify", train="a.tsv", **columns)
 
 
-def test_a_file_that_is_a_class_is_other_data_under_another_name() -> None:
+def test_the_name_of_a_class_file_changes_the_key() -> None:
     for name in ("pos.txt", "neg.txt", "great.txt"):
         Path(name).write_text("a film\n" if name != "neg.txt" else "no film\n")
     first, other = (resolve("classify", train=[name, "neg.txt"]).hashed() for name in ("pos.txt", "great.txt"))
@@ -197,7 +197,7 @@ def test_a_file_that_is_a_class_is_other_data_under_another_name() -> None:
     assert first.cache_key() != other.cache_key()
 
 
-def test_what_decides_the_reading_is_in_the_key() -> None:
+def test_the_key_depends_on_everything_that_is_read() -> None:
     Path("a.csv").write_text(CSV)
     Path("b.csv").write_text(CSV + "fine,pos\n")
     keys = [
@@ -216,7 +216,7 @@ def test_what_decides_the_reading_is_in_the_key() -> None:
     assert len({str(input) for input in keys}) == len(keys)
 
 
-def test_the_seed_is_in_the_key_where_something_is_drawn_from_it() -> None:
+def test_the_key_depends_on_the_seed_where_it_is_used() -> None:
     for name in ("a.csv", "b.csv", "c.csv", "a.txt"):
         Path(name).write_text(CSV.replace("film", f"film in {name}"))
 
@@ -232,49 +232,49 @@ def test_the_seed_is_in_the_key_where_something_is_drawn_from_it() -> None:
     assert not differs("classify", train="a.csv", valid="b.csv", test="c.csv")
 
 
-def test_the_languages_of_the_numbers() -> None:
+def test_numbers_have_the_languages_of_the_config() -> None:
     source = resolve("classify", languages=["de", "th"], examples=50)
     assert {labels for _, labels in values(source)} == {("de",), ("th",)}
 
 
 @pytest.mark.parametrize("max_characters", [20, 2_000_000])
-def test_a_bad_line_of_a_class_file_is_handled_as_the_config_says(max_characters: int) -> None:
+def test_a_bad_line_of_a_class_file_is_refused_or_skipped(max_characters: int) -> None:
     long = "x" * 1_000_001
     Path("pos.txt").write_bytes(b"caf\xe9\na fine film\n" + long.encode() + b"\n")
     Path("neg.txt").write_text("a bad film\n")
     source = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip", max_characters=max_characters)
     texts = [text for text, _ in values(source, on_bad_line=source.on_bad_line())]
     assert texts == ["a fine film", *([long] if max_characters > 20 else []), "a bad film"]
-    strict = resolve("classify", train=["pos.txt", "neg.txt"])
+    refusing = resolve("classify", train=["pos.txt", "neg.txt"])
     with pytest.raises(DataError, match=r"^pos\.txt:1: the byte 0xE9 is not UTF-8"):
-        values(strict, on_bad_line=strict.on_bad_line())
+        values(refusing, on_bad_line=refusing.on_bad_line())
 
 
-def test_a_class_file_without_a_good_line_is_not_a_table() -> None:
+def test_a_class_file_without_a_valid_line_is_not_a_table() -> None:
     Path("pos.txt").write_bytes(b"caf\xe9\n")
     Path("neg.txt").write_text("a bad film\n")
     source = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip")
     assert [text for text, _ in values(source, on_bad_line=source.on_bad_line())] == ["a bad film"]
 
 
-def test_no_file_may_be_in_two_splits_under_whatever_name() -> None:
-    """A score on what was learnt is no score."""
+def test_a_file_in_two_splits_is_refused_under_any_name() -> None:
+    """A score on training data is no score."""
     Path("a.txt").write_text("one text\n")
     Path("b.txt").write_text("one text\n")
     with pytest.raises(DataError, match=r"b\.txt: the same content as a\.txt, which is in the train split\."):
         resolve("language", train=["a.txt"], valid="b.txt").hashed()
 
 
-# What is resolved: once, and with a list of all problems for who asks -----------------------------------------------
+# Resolution: once, with a list of all problems ----------------------------------------------------------------------
 
 
-def test_the_columns_of_the_first_table_are_those_of_all() -> None:
+def test_all_tables_have_the_columns_of_the_first() -> None:
     Path("a.csv").write_text("stars,review\n" + "1,a fine film\n0,a poor film\n" * 5)
     Path("b.csv").write_text("stars,review\na,b\n")
     source = resolve("classify", train=["a.csv", "b.csv"], test="a.csv")
     assert [input.columns and input.columns.indices for input in source.inputs] == [(1, 0)] * 3
-    named = source.data.model_dump(include={"text", "label", "header"})
-    assert named == {"text": "review", "label": "stars", "header": True}
+    columns = source.data.model_dump(include={"text", "label", "header"})
+    assert columns == {"text": "review", "label": "stars", "header": True}
     Path("c.csv").write_text("review\na\n")
     with pytest.raises(DataError, match=r"^c\.csv: there is only one column"):
         resolve("classify", train=["a.csv", "c.csv"])
@@ -299,7 +299,7 @@ def test_a_file_named_twice_is_read_once() -> None:
     assert len(values(source)) == 2
 
 
-def test_all_problems_are_noted_and_the_rest_is_read() -> None:
+def test_all_problems_are_reported_and_the_rest_is_read() -> None:
     Path("a.csv").write_text(CSV)
     Path("b.csv").write_text("only\n")
     Path("c.conllu").write_text("x\n")
@@ -308,14 +308,14 @@ def test_all_problems_are_noted_and_the_rest_is_read() -> None:
     section = experiment({"task": "classify", "data": {"train": ["*.csv", "c.conllu", "e.csv"]}}).data
     source = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
     assert [str(problem).partition(".")[0] for problem in problems] == ["e", "c", "b"]
-    read = [example.values for _, example in source.examples(SkipBadLines(), problems.append)]
-    assert read == [("good film", ("pos",)), ("bad film", ("neg",))]
+    examples = [example.values for _, example in source.examples(SkipBadLines(), problems.append)]
+    assert examples == [("good film", ("pos",)), ("bad film", ("neg",))]
     assert [str(problem) for problem in problems[3:]] == [
         "d.csv: there is no row that can be read. Name a file with a text and its label in each row."
     ]
 
 
-def test_of_several_text_files_one_that_is_no_class_is_a_problem_and_the_others_are_classes() -> None:
+def test_a_text_file_that_is_no_class_is_a_problem() -> None:
     for name in ("pos.txt", "train.txt"):
         Path(name).write_text("a film\n")
     problems: list[UserError] = []
@@ -326,7 +326,7 @@ def test_of_several_text_files_one_that_is_no_class_is_a_problem_and_the_others_
     assert values(source) == [("a film", ("pos",))]
 
 
-def test_the_split_of_an_example_is_that_of_its_file_or_by_its_content() -> None:
+def test_the_split_of_an_example_is_by_file_or_by_content() -> None:
     Path("a.csv").write_text(CSV)
     Path("b.csv").write_text(CSV + "fine,pos\n")
     shared = resolve("classify", train="a.csv", valid_share=0.3, test_share=0.3)
@@ -339,7 +339,7 @@ def test_the_split_of_an_example_is_that_of_its_file_or_by_its_content() -> None
     assert {own.split_of(text, TRAIN) for text in texts} == {TRAIN}
 
 
-def test_the_first_examples_are_those_of_training_without_bad_ones() -> None:
+def test_the_first_examples_are_valid_rows_of_train() -> None:
     Path("a.csv").write_text(CSV + "worse,\n")
     Path("b.csv").write_text("text,label\nother,pos\n")
     source = resolve("classify", train="a.csv", valid="b.csv", on_bad_line="skip")
@@ -347,11 +347,11 @@ def test_the_first_examples_are_those_of_training_without_bad_ones() -> None:
     assert len(list(resolve("classify", corpus="numbers").first_examples())) == module.HEAD_RECORDS
 
 
-def test_a_file_that_changes_after_it_was_looked_at_is_refused() -> None:
+def test_a_file_that_changes_after_it_was_hashed_is_refused() -> None:
     Path("a.csv").write_text(CSV)
     source = resolve("classify", train="a.csv").hashed()
     source.check_unchanged()
-    Path("a.csv").write_text(CSV)  # again the same content
+    Path("a.csv").write_text(CSV)  # the same content again
     source.check_unchanged()
     Path("a.csv").write_text(CSV + "fine,pos\n")
     with pytest.raises(DataError, match=r"^a\.csv: the file changed while it was being read\. Try again once it is"):

@@ -1,4 +1,4 @@
-"""Splits by content, and text cut at locations that depend on the text alone."""
+"""Splits by content, and text cut at positions that depend on the text alone."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ texts = st.text("ab\n", max_size=60)
 
 
 def chunked(text: str, cuts: list[int]) -> list[str]:
-    """The text in chunks that end at these locations."""
+    """The text in chunks that end at these positions."""
     ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -33,7 +33,7 @@ cuts = st.lists(st.integers(0, 60), max_size=6)
 
 
 @pytest.mark.parametrize(("valid", "test"), [(0.1, 0.0), (0.1, 0.1), (0.5, 0.25), (0.0, 0.0)])
-def test_shares_are_about_right(valid: float, test: float) -> None:
+def test_splits_have_about_their_shares(valid: float, test: float) -> None:
     counts = Counter(split_by_content(f"text {i}", 1, valid, test) for i in range(4000))
     for split, share in ((VALID, valid), (TEST, test), (TRAIN, 1 - valid - test)):
         assert abs(counts[split] / 4000 - share) < 0.03
@@ -45,7 +45,7 @@ def test_equal_contents_are_in_one_split(content: str, seed: int) -> None:
     assert split_by_content(content, seed, 0.3, 0.3) == split_by_content(str(content), seed, 0.3, 0.3) in SPLITS
 
 
-def test_a_larger_validation_split_holds_the_smaller_one_and_test_stays() -> None:
+def test_a_larger_validation_share_keeps_its_examples_and_the_test_split() -> None:
     for i in range(500):
         small, large = split_by_content(str(i), 1, 0.1, 0.2), split_by_content(str(i), 1, 0.3, 0.2)
         assert (small == TEST) == (large == TEST)
@@ -65,16 +65,16 @@ def test_a_split_without_examples_is_refused() -> None:
 
 
 @given(texts, cuts, st.lists(st.integers(0, 30), max_size=5))
-def test_what_is_taken_follows_on_what_was(text: str, cuts: list[int], sizes: list[int]) -> None:
-    taken, at = ChunkReader(chunked(text, cuts)), 0
+def test_reads_continue_where_the_last_one_ended(text: str, cuts: list[int], sizes: list[int]) -> None:
+    reader, at = ChunkReader(chunked(text, cuts)), 0
     for size in sizes:
-        pieces = list(taken.read(size))
-        assert "".join(pieces) == text[at : at + size]
-        assert all(pieces)
+        chunks = list(reader.read(size))
+        assert "".join(chunks) == text[at : at + size]
+        assert all(chunks)
         at += size
 
 
-def test_no_more_is_read_than_is_taken() -> None:
+def test_no_chunk_is_read_before_it_is_needed() -> None:
     def chunks() -> Iterator[str]:
         yield "abc"
         yield "def"
@@ -84,7 +84,7 @@ def test_no_more_is_read_than_is_taken() -> None:
 
 
 @given(st.lists(st.text(max_size=9)), st.integers(1, 20))
-def test_batches_by_size_hold_all_and_no_more_than_they_need(items: list[str], size: int) -> None:
+def test_batches_by_size_have_all_items_and_end_at_the_size(items: list[str], size: int) -> None:
     groups = list(batched(items, size, len))
     assert [item for group in groups for item in group] == items
     assert all(sum(map(len, group[:-1])) < size for group in groups)
@@ -92,23 +92,23 @@ def test_batches_by_size_hold_all_and_no_more_than_they_need(items: list[str], s
 
 
 @given(texts, cuts, st.integers(1, 20))
-def test_pieces_make_the_text_and_do_not_depend_on_how_it_came(text: str, cuts: list[int], size: int) -> None:
-    pieces = list(at_lines(chunked(text, cuts), size))
-    assert "".join(pieces) == text
-    assert pieces == list(at_lines([text], size)) == list(at_lines(text, size))
-    assert all(0 < len(piece) <= size for piece in pieces)
+def test_chunks_join_to_the_text_and_do_not_depend_on_its_parts(text: str, cuts: list[int], size: int) -> None:
+    chunks = list(at_lines(chunked(text, cuts), size))
+    assert "".join(chunks) == text
+    assert chunks == list(at_lines([text], size)) == list(at_lines(text, size))
+    assert all(0 < len(chunk) <= size for chunk in chunks)
 
 
 @given(texts, st.integers(1, 20))
-def test_a_piece_ends_with_a_line_where_it_can(text: str, size: int) -> None:
-    *most, _ = [*at_lines([text], size), ""]
-    for piece in most[:-1]:
-        assert piece.endswith("\n") or "\n" not in piece
-        assert piece.endswith("\n") or len(piece) == size
+def test_a_chunk_ends_at_a_line_end_where_possible(text: str, size: int) -> None:
+    *chunks, _ = [*at_lines([text], size), ""]
+    for chunk in chunks[:-1]:
+        assert chunk.endswith("\n") or "\n" not in chunk
+        assert chunk.endswith("\n") or len(chunk) == size
 
 
 @given(st.lists(st.integers()), st.integers(1, 5))
-def test_groups_hold_all_in_order(items: list[int], size: int) -> None:
+def test_batches_have_all_items_in_order(items: list[int], size: int) -> None:
     groups = list(batched(items, size))
     assert [item for group in groups for item in group] == items
     assert all(len(group) == size for group in groups[:-1])

@@ -1,4 +1,4 @@
-"""CSV, TSV and JSONL: what is written reads back; a bad line is refused, or is skipped without its neighbours."""
+"""CSV, TSV and JSONL: written rows read back; a bad line is refused, or skipped without its neighbors."""
 
 import csv
 import gzip
@@ -36,7 +36,7 @@ def read(
     max_characters: int = 1_000_000,
     on_bad_line: OnBadLine = raise_error,
 ) -> list[tuple[int, Value]]:
-    """What a reader gives, with the line that it begins on; all of it of this file."""
+    """The records of a reader, each with its first line; all are of this file."""
     records = list(reader([file], RowData(max_characters=max_characters), on_bad_line))
     assert {location.file for location, _ in records} <= {str(file)}
     return [(location.line, record) for location, record in records]
@@ -47,8 +47,8 @@ def read(
     end=st.sampled_from(["\n", "\r\n", "\r"]),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
 )
-def test_what_the_csv_module_writes_reads_back(file: Path, rows: list[list[str]], end: str, quoting: int) -> None:
-    if end == "\r":  # csv.writer puts quotes around \n of itself only where \n ends its lines
+def test_output_of_the_csv_module_reads_back(file: Path, rows: list[list[str]], end: str, quoting: int) -> None:
+    if end == "\r":  # csv.writer quotes \n by itself only where \n ends its lines
         quoting = csv.QUOTE_ALL
     buffer, lines = io.StringIO(newline=""), []
     writer = csv.writer(buffer, lineterminator=end, quoting=quoting)
@@ -59,26 +59,26 @@ def test_what_the_csv_module_writes_reads_back(file: Path, rows: list[list[str]]
     assert read(csv_rows, file) == list(zip(lines, rows, strict=True))
 
 
-def test_rows_keep_the_line_they_begin_on(file: Path) -> None:
+def test_rows_have_the_line_on_which_they_begin(file: Path) -> None:
     file.write_bytes(b'good,1\n\n"very,\n\n""bad""",0\r\nfine,1')
     assert read(csv_rows, file) == [(1, ["good", "1"]), (3, ['very,\n\n"bad"', "0"]), (6, ["fine", "1"])]
 
 
 def test_several_files_are_read_one_after_another(tmp_path: Path) -> None:
-    (one, other) = tmp_path / "1", tmp_path / "2"
-    one.write_text('{"a": 1}')
-    other.write_text('{"b": 2}')
+    (first, second) = tmp_path / "1", tmp_path / "2"
+    first.write_text('{"a": 1}')
+    second.write_text('{"b": 2}')
     for reader, cells in (
         (csv_rows, (['{"a": 1}'], ['{"b": 2}'])),
         (tsv_rows, (['{"a": 1}'], ['{"b": 2}'])),
         (json_objects, ({"a": 1}, {"b": 2})),
     ):
-        assert list(reader([one, other], RowData())) == [
-            (Location(str(path), 1), record) for path, record in zip((one, other), cells, strict=True)
+        assert list(reader([first, second], RowData())) == [
+            (Location(str(path), 1), record) for path, record in zip((first, second), cells, strict=True)
         ]
 
 
-def test_a_quote_inside_a_field_that_has_none_around_it_is_a_character(file: Path) -> None:
+def test_a_quote_inside_an_unquoted_field_is_a_character(file: Path) -> None:
     file.write_text('5" pipe,1\n6" pipe,0\n')
     assert read(csv_rows, file) == [(1, ['5" pipe', "1"]), (2, ['6" pipe', "0"])]
 
@@ -93,7 +93,7 @@ def test_a_quote_inside_a_field_that_has_none_around_it_is_a_character(file: Pat
         ('a,"1', 1, []),
     ],
 )
-def test_an_unbalanced_quote_names_where_it_opens_and_costs_a_line(
+def test_an_unbalanced_quote_is_refused_with_its_line_or_skipped(
     file: Path, raw: str, line: int, kept: list[str]
 ) -> None:
     file.write_text(raw)
@@ -114,7 +114,7 @@ def test_an_open_quote_does_not_swallow_the_file(file: Path) -> None:
     assert skipped.count == 1
 
 
-def test_long_fields_are_bounded_by_max_characters_alone(file: Path) -> None:
+def test_long_fields_are_limited_by_max_characters_alone(file: Path) -> None:
     long = "x y\n" * 100_000
     file.write_text(f'"{long}",1\n')
     assert read(csv_rows, file) == [(1, [long, "1"])]
@@ -122,7 +122,7 @@ def test_long_fields_are_bounded_by_max_characters_alone(file: Path) -> None:
         read(csv_rows, file, max_characters=1000)
 
 
-def test_a_bad_byte_inside_a_record_costs_that_record(file: Path) -> None:
+def test_a_bad_byte_is_skipped_with_its_record(file: Path) -> None:
     file.write_bytes(b'a,1\n"b\n\xff\nc",0\nd,1\n')
     skipped = SkipBadLines()
     assert [row[0] for _, row in read(csv_rows, file, on_bad_line=skipped)] == ["a", "d"]
@@ -134,8 +134,8 @@ def test_tsv_has_no_quotes(file: Path) -> None:
     assert read(tsv_rows, file) == [(1, ['"a', "1"]), (3, ['b"', "0"]), (4, ["", "1"])]
 
 
-def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others(file: Path) -> None:
-    r"""As \n and \r\n do, and as Python's own reading of text has it; in quotes it is a line's end in the text."""
+def test_a_lone_carriage_return_ends_a_line(file: Path) -> None:
+    r"""It ends a line like \n and \r\n, as in Python's text mode; in quotes it is a line end of the text."""
     file.write_bytes(b'fine,a\r\nbro\rken,b\r\n"in\rside",c\r\ngood,d\r\nbad\r\n')
     assert read(csv_rows, file) == [
         (1, ["fine", "a"]),
@@ -148,10 +148,10 @@ def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others(file: Path) ->
 
 
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1), ascii=st.booleans())
-def test_what_the_json_module_writes_reads_back(file: Path, texts: list[str], ascii: bool) -> None:
+def test_output_of_the_json_module_reads_back(file: Path, texts: list[str], ascii: bool) -> None:
     objects = [{"label": number, "text": text} for number, text in enumerate(texts)]
-    file.write_bytes("\n\n".join(json.dumps(each, ensure_ascii=ascii) for each in objects).encode())
-    assert read(json_objects, file) == [(2 * number + 1, each) for number, each in enumerate(objects)]
+    file.write_bytes("\n\n".join(json.dumps(value, ensure_ascii=ascii) for value in objects).encode())
+    assert read(json_objects, file) == [(2 * number + 1, value) for number, value in enumerate(objects)]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_the_json_module_writes_reads_back(file: Path, texts: list[str], as
         ),
     ],
 )
-def test_what_is_no_object_of_json_is_refused_or_skipped(file: Path, line: str, message: str) -> None:
+def test_a_line_that_is_no_json_object_is_refused_or_skipped(file: Path, line: str, message: str) -> None:
     good = '{"text": "a", "label": 1}'
     file.write_text(f"{good}\n{line}\n{good}\n")
     with pytest.raises(DataError) as error:
@@ -182,7 +182,7 @@ def test_what_is_no_object_of_json_is_refused_or_skipped(file: Path, line: str, 
     assert skipped.count == 1
 
 
-def test_a_json_array_is_said_to_be_no_jsonl(tmp_path: Path) -> None:
+def test_a_json_array_is_refused_as_jsonl(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(gzip.compress(b'\n [{"text": "x"}]', mtime=0))
     with pytest.raises(DataError, match=r"a JSON array, .*Write one record per line \(JSONL\), for example with `jq"):

@@ -1,4 +1,4 @@
-"""Lines and chunks: what was written reads back, whatever its endings and packing; what can't be read is a sentence."""
+"""Lines and chunks read back with any line endings, also from gzip; a file that can't be read is refused."""
 
 import gzip
 import os
@@ -35,18 +35,18 @@ def write(file: Path, text: str, bom: bool = False, packed: bool = False) -> Pat
     return file
 
 
-def sentence(reading: Iterator[object]) -> str:
+def error_message(reading: Iterator[object]) -> str:
     with pytest.raises(DataError) as error:
         list(reading)
     assert "\n" not in str(error.value)
     return str(error.value)
 
 
-@given(written=some_lines, data=st.data(), bom=st.booleans(), packed=st.booleans(), block=blocks)
+@given(lines=some_lines, data=st.data(), bom=st.booleans(), packed=st.booleans(), block=blocks)
 def test_lines_read_back(
-    file: Path, written: list[str], data: st.DataObject, bom: bool, packed: bool, block: int
+    file: Path, lines: list[str], data: st.DataObject, bom: bool, packed: bool, block: int
 ) -> None:
-    text = "".join(line + data.draw(endings) for line in written) + data.draw(st.sampled_from(["", "end"]))
+    text = "".join(line + data.draw(endings) for line in lines) + data.draw(st.sampled_from(["", "end"]))
     expected = re.split("\r\n|\r|\n", text)
     if expected[-1] == "":
         expected.pop()
@@ -76,7 +76,7 @@ def test_only_line_endings_end_lines(file: Path) -> None:
     assert [text for _, text in read_lines(write(file, line + "\nh"))] == [line, "h"]
 
 
-def test_gzip_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
+def test_gzip_is_recognized_by_its_bytes(tmp_path: Path) -> None:
     assert list(read_lines(write(tmp_path / "a.txt", "x", packed=True))) == [(1, "x")]
     assert list(read_lines(write(tmp_path / "b.gz", "x"))) == [(1, "x")]
     (tmp_path / "c.gz").write_bytes(gzip.compress(b"x\n", mtime=0) + gzip.compress(b"y\n", mtime=0))
@@ -104,25 +104,28 @@ def test_gzip_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("block", [8, 1 << 20])
-def test_bad_bytes_are_a_sentence(file: Path, read, raw: bytes, message: str, block: int) -> None:
+def test_bad_bytes_are_refused(file: Path, read, raw: bytes, message: str, block: int) -> None:
     file.write_bytes(raw)
     with patch.object(module, "BLOCK_SIZE", block):
-        assert sentence(read(file)).startswith(f"{file}{message}")
+        assert error_message(read(file)).startswith(f"{file}{message}")
 
 
 @pytest.mark.parametrize("read", [read_lines, read_chunks])
-def test_what_is_no_file_is_a_sentence(tmp_path: Path, read) -> None:
+def test_a_missing_file_a_folder_and_a_pipe_are_refused(tmp_path: Path, read) -> None:
     assert (
-        sentence(read(tmp_path / "none")) == f"{tmp_path}/none: there is no such file. Check the name and the folder."
+        error_message(read(tmp_path / "none"))
+        == f"{tmp_path}/none: there is no such file. Check the name and the folder."
     )
-    assert sentence(read(tmp_path)) == f"{tmp_path}: is a directory. Name its files, for example '{tmp_path}/*.txt'."
+    assert (
+        error_message(read(tmp_path)) == f"{tmp_path}: is a directory. Name its files, for example '{tmp_path}/*.txt'."
+    )
     os.mkfifo(tmp_path / "pipe")
-    why = "is a pipe (which `<(...)` makes too), but data is read more than once. Write the data to a file"
-    assert sentence(read(tmp_path / "pipe")).startswith(f"{tmp_path}/pipe: {why}")
-    assert "it can't be read (File name too long)" in sentence(read(tmp_path / ("x" * 300)))
+    message = "is a pipe (which `<(...)` makes too), but data is read more than once. Write the data to a file"
+    assert error_message(read(tmp_path / "pipe")).startswith(f"{tmp_path}/pipe: {message}")
+    assert "it can't be read (File name too long)" in error_message(read(tmp_path / ("x" * 300)))
     file = write(tmp_path / "shut.txt", "x")
     with patch.object(Path, "open", side_effect=PermissionError(13, "Permission denied")):
-        assert ": no permission to read it. Make it readable" in sentence(read(file))
+        assert ": no permission to read it. Make it readable" in error_message(read(file))
 
 
 def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -132,7 +135,7 @@ def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
         for _ in range(64):
             stream.write(b"x" * (1 << 20))
     tracemalloc.start()
-    assert sentence(read_lines(file)) == (
+    assert error_message(read_lines(file)) == (
         f"{file}:2: a line of more than 1,000,000 characters. Split it, or pass a larger data.max_characters."
     )
     peak = tracemalloc.get_traced_memory()[1]
@@ -141,13 +144,13 @@ def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
     assert sum(map(len, read_chunks(file))) == 6 + (64 << 20)
 
 
-@given(width=st.integers(1, 30), most=st.integers(1, 30), letter=st.sampled_from("xé€🎈"), block=blocks)
-def test_characters_are_counted_not_bytes(file: Path, width: int, most: int, letter: str, block: int) -> None:
+@given(width=st.integers(1, 30), max_characters=st.integers(1, 30), letter=st.sampled_from("xé€🎈"), block=blocks)
+def test_characters_are_counted_not_bytes(file: Path, width: int, max_characters: int, letter: str, block: int) -> None:
     skipped = SkipBadLines()
     with patch.object(module, "BLOCK_SIZE", block):
-        read = list(read_lines(write(file, f"a\n{letter * width}\nb\n"), most, skipped))
-    assert read == [(1, "a"), *([(2, letter * width)] if width <= most else []), (3, "b")]
-    assert skipped.count == (width > most)
+        lines = list(read_lines(write(file, f"a\n{letter * width}\nb\n"), max_characters, skipped))
+    assert lines == [(1, "a"), *([(2, letter * width)] if width <= max_characters else []), (3, "b")]
+    assert skipped.count == (width > max_characters)
 
 
 def test_bad_lines_can_be_skipped_and_are_counted(file: Path) -> None:
@@ -159,7 +162,7 @@ def test_bad_lines_can_be_skipped_and_are_counted(file: Path) -> None:
     assert numbers == ["2", "3", "4", "6"]
 
 
-def test_lines_are_not_read_before_they_are_asked_for(file: Path) -> None:
+def test_lines_are_read_lazily(file: Path) -> None:
     write(file, "a\n" * (1 << 21))
     with patch.object(module, "BLOCK_SIZE", 64):
         tracemalloc.start()
@@ -172,7 +175,7 @@ def test_lines_are_not_read_before_they_are_asked_for(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "together"),
+    ("texts", "expected"),
     [
         (["a", "b"], "a\nb"),
         (["a\n", "b\r"], "a\nb\n"),
@@ -181,16 +184,16 @@ def test_lines_are_not_read_before_they_are_asked_for(file: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("characters", [1, 2, 100])
-def test_a_newline_stands_between_files(tmp_path: Path, texts: list[str], together: str, characters: int) -> None:
+def test_files_are_joined_by_a_newline(tmp_path: Path, texts: list[str], expected: str, characters: int) -> None:
     paths = [tmp_path / str(number) for number in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode())
     chunks = list(read_text(paths, characters))
-    assert "".join(chunks) == together
+    assert "".join(chunks) == expected
     assert all(1 <= len(chunk) <= characters for chunk in chunks)
 
 
-def test_nothing_but_empty_files_is_refused(tmp_path: Path) -> None:
+def test_only_empty_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     (tmp_path / "b").touch()
     with pytest.raises(EmptyFile, match="b: the file is empty"):

@@ -1,4 +1,4 @@
-"""Tokenizers: nothing lost, equal to the library, the same each time, and nothing believed of a file."""
+"""Tokenizers are lossless, equal to the library and deterministic; their files are checked."""
 
 import json
 import os
@@ -28,13 +28,15 @@ either_case = pytest.mark.parametrize("lowercase", [False, True])
 any_text = st.text(st.characters(codec="utf-8"), max_size=40) | st.lists(st.sampled_from(TEXTS)).map("".join)
 
 
-def trained(kind: str, lowercase: bool = False, vocabulary: int = 300, min_count: int = 1) -> Tokenizer:
+def train_on_texts(kind: str, lowercase: bool = False, vocabulary: int = 300, min_count: int = 1) -> Tokenizer:
     return train_tokenizer(
         kind, TEXTS, vocabulary_size=vocabulary, min_count=min_count, lowercase=lowercase, sample=1_000_000
     )
 
 
-MADE = {(kind, lowercase): trained(kind, lowercase) for kind in TOKENIZERS for lowercase in (False, True)}
+TOKENIZER_OF = {
+    (kind, lowercase): train_on_texts(kind, lowercase) for kind in TOKENIZERS for lowercase in (False, True)
+}
 
 
 def test_the_registry_has_the_names_of_the_spec() -> None:
@@ -42,16 +44,16 @@ def test_the_registry_has_the_names_of_the_spec() -> None:
     assert all(kind == tokenizer.kind for kind, tokenizer in TOKENIZERS.items())
 
 
-def test_an_unknown_kind_is_told_the_nearest() -> None:
+def test_an_unknown_kind_has_a_suggestion() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'word'"):
-        trained("words")
+        train_on_texts("words")
 
 
 @either_case
 @every_kind
 @given(text=any_text)
-def test_equals_the_library_on_its_own_file(kind: str, lowercase: bool, text: str) -> None:
-    ours = MADE[kind, lowercase]
+def test_a_tokenizer_equals_the_library_on_its_own_file(kind: str, lowercase: bool, text: str) -> None:
+    ours = TOKENIZER_OF[kind, lowercase]
     library = LIBRARY[kind, lowercase]
     ids = ours.encode(text)
     assert ids.dtype == np.int32
@@ -60,24 +62,24 @@ def test_equals_the_library_on_its_own_file(kind: str, lowercase: bool, text: st
         assert ours.decode(ids) == library.decode(ids.tolist(), skip_special_tokens=False)
 
 
-LIBRARY = {case: HFTokenizer.from_str(tokenizer.to_json()) for case, tokenizer in MADE.items()}
+LIBRARY = {case: HFTokenizer.from_str(tokenizer.to_json()) for case, tokenizer in TOKENIZER_OF.items()}
 
 
 @pytest.mark.parametrize("kind", ["byte", "bpe"])
 @given(text=any_text)
-def test_bytes_lose_nothing(kind: str, text: str) -> None:
-    tokenizer = MADE[kind, False]
+def test_byte_tokenizers_are_lossless(kind: str, text: str) -> None:
+    tokenizer = TOKENIZER_OF[kind, False]
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
-    lower = MADE[kind, True]
+    lower = TOKENIZER_OF[kind, True]
     assert lower.decode(lower.encode(text)) == normalizers.Lowercase().normalize_str(text)
     if text.isascii():
         assert "".join(tokenizer.tokens(ids)) == text
 
 
 @given(text=st.text(sorted(set("".join(TEXTS)))))
-def test_known_characters_are_not_lost(text: str) -> None:
-    tokenizer = MADE["character", False]
+def test_known_characters_are_decoded_back(text: str) -> None:
+    tokenizer = TOKENIZER_OF["character", False]
     ids = tokenizer.encode(text)
     assert tokenizer.unknown not in ids
     assert tokenizer.decode(ids) == text
@@ -86,8 +88,8 @@ def test_known_characters_are_not_lost(text: str) -> None:
 
 @either_case
 @every_kind
-def test_batches_and_nothing(kind: str, lowercase: bool) -> None:
-    tokenizer = MADE[kind, lowercase]
+def test_batches_and_empty_texts_are_encoded(kind: str, lowercase: bool) -> None:
+    tokenizer = TOKENIZER_OF[kind, lowercase]
     together = tokenizer.encode_batch([*TEXTS, ""])
     for ids, text in zip(together, [*TEXTS, ""], strict=True):
         assert ids.tolist() == tokenizer.encode(text).tolist()
@@ -100,15 +102,15 @@ def test_batches_and_nothing(kind: str, lowercase: bool) -> None:
 
 @either_case
 @every_kind
-def test_a_file_gives_the_same_tokenizer(kind: str, lowercase: bool) -> None:
-    tokenizer = MADE[kind, lowercase]
-    read = Tokenizer.from_json(tokenizer.to_json())
-    assert type(read) is type(tokenizer)
-    assert read.kind == kind
-    assert read.parameters == tokenizer.parameters
-    assert read.to_json() == tokenizer.to_json()
-    assert len(read) == len(tokenizer) == LIBRARY[kind, lowercase].get_vocab_size()
-    assert read.unknown == tokenizer.unknown == (0 if kind in ("character", "word") else None)
+def test_a_tokenizer_reads_back_from_its_file(kind: str, lowercase: bool) -> None:
+    tokenizer = TOKENIZER_OF[kind, lowercase]
+    loaded = Tokenizer.from_json(tokenizer.to_json())
+    assert type(loaded) is type(tokenizer)
+    assert loaded.kind == kind
+    assert loaded.parameters == tokenizer.parameters
+    assert loaded.to_json() == tokenizer.to_json()
+    assert len(loaded) == len(tokenizer) == LIBRARY[kind, lowercase].get_vocab_size()
+    assert loaded.unknown == tokenizer.unknown == (0 if kind in ("character", "word") else None)
 
 
 def test_training_is_the_same_in_another_process() -> None:
@@ -117,8 +119,8 @@ def test_training_is_the_same_in_another_process() -> None:
         "import hashlib\n"
         f"texts = {TEXTS!r}\n"
         "for kind in TOKENIZERS:\n"
-        "    made = train_tokenizer(kind, texts, vocabulary_size=290, min_count=1, lowercase=False, sample=10**6)\n"
-        "    print(hashlib.sha256(made.to_json().encode()).hexdigest())\n"
+        "    result = train_tokenizer(kind, texts, vocabulary_size=290, min_count=1, lowercase=False, sample=10**6)\n"
+        "    print(hashlib.sha256(result.to_json().encode()).hexdigest())\n"
     )
     ids_by_kind = {
         subprocess.run(
@@ -134,20 +136,20 @@ def test_training_is_the_same_in_another_process() -> None:
 
 
 @every_kind
-def test_reads_no_more_than_the_sample(kind: str) -> None:
-    taken = 0
+def test_training_reads_no_more_than_the_sample(kind: str) -> None:
+    texts_read = 0
 
-    def endless() -> Iterator[str]:
-        nonlocal taken
+    def endless_texts() -> Iterator[str]:
+        nonlocal texts_read
         for number in count(1):
-            taken = number
+            texts_read = number
             yield "abcd efgh "
 
-    tokenizer = train_tokenizer(kind, endless(), vocabulary_size=300, min_count=1, lowercase=False, sample=45)
-    assert taken == (0 if kind == "byte" else 5)
+    tokenizer = train_tokenizer(kind, endless_texts(), vocabulary_size=300, min_count=1, lowercase=False, sample=45)
+    assert texts_read == (0 if kind == "byte" else 5)
     if kind == "character":
-        only = train_tokenizer(kind, ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=2)
-        assert only.parameters.tokens == ("<unk>", "a", "b")
+        sampled = train_tokenizer(kind, ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=2)
+        assert sampled.parameters.tokens == ("<unk>", "a", "b")
     assert len(tokenizer) <= 300
 
 
@@ -162,10 +164,10 @@ def test_characters_are_ordered_by_count_then_code_point() -> None:
     assert capped.decode(capped.encode("zap😀")) == "za��"
 
 
-def test_long_and_short_texts_count_alike() -> None:
+def test_one_long_text_and_many_short_texts_give_the_same_tokenizer() -> None:
     text = "ab" * 700_000 + "c"
-    long = train_tokenizer("character", [text], vocabulary_size=9, min_count=1, lowercase=False, sample=10**7)
-    short = train_tokenizer(
+    of_one_text = train_tokenizer("character", [text], vocabulary_size=9, min_count=1, lowercase=False, sample=10**7)
+    of_many_texts = train_tokenizer(
         "character",
         (text[start : start + 1000] for start in range(0, len(text), 1000)),
         vocabulary_size=9,
@@ -173,8 +175,8 @@ def test_long_and_short_texts_count_alike() -> None:
         lowercase=False,
         sample=10**7,
     )
-    assert long.parameters == short.parameters
-    assert long.parameters.tokens == ("<unk>", "a", "b", "c")
+    assert of_one_text.parameters == of_many_texts.parameters
+    assert of_one_text.parameters.tokens == ("<unk>", "a", "b", "c")
 
 
 def test_words_are_ordered_and_capped() -> None:
@@ -208,7 +210,7 @@ def test_words_are_ordered_and_capped() -> None:
         ("नमस्ते café ❤", "नमस्ते|café|❤"),
     ],
 )
-def test_words_are_split_as_said(text: str, words: str) -> None:
+def test_words_are_split_by_the_rules(text: str, words: str) -> None:
     tokenizer = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
     assert tokenizer.tokens(tokenizer.encode(text)) == words.split("|")
 
@@ -217,47 +219,47 @@ def test_words_are_split_as_said(text: str, words: str) -> None:
     "text",
     ["I don't know (yet), he said.\nNo!", "it's 5% of [all]: 1,000.5", "<unk> of\n\nthat"],
 )
-def test_words_come_back_as_one_would_write_them(text: str) -> None:
+def test_words_are_decoded_with_ordinary_spacing(text: str) -> None:
     tokenizer = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_split_clitics_close_up() -> None:
+def test_clitics_are_joined_when_decoded() -> None:
     tokenizer = train_tokenizer("word", ["it 's n't"], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
     assert tokenizer.decode(tokenizer.encode("it 's n't it")) == "it'sn't it"
 
 
-def test_bpe_keeps_to_its_vocabulary() -> None:
-    assert len(trained("bpe", vocabulary=270)) == 270
-    assert len(trained("bpe", vocabulary=257)) == 257
+def test_bpe_respects_its_vocabulary_size() -> None:
+    assert len(train_on_texts("bpe", vocabulary=270)) == 270
+    assert len(train_on_texts("bpe", vocabulary=257)) == 257
     with pytest.raises(UserError, match="Use 257 or more"):
-        trained("bpe", vocabulary=256)
-    never_twice = train_tokenizer("bpe", ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=99)
-    assert len(never_twice) == 256
-    assert Tokenizer.from_json(never_twice.to_json()).kind == "bpe"
+        train_on_texts("bpe", vocabulary=256)
+    without_merges = train_tokenizer("bpe", ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=99)
+    assert len(without_merges) == 256
+    assert Tokenizer.from_json(without_merges.to_json()).kind == "bpe"
 
 
 def test_part_of_a_character_is_shown_as_bytes() -> None:
-    byte = MADE["byte", False]
+    byte = TOKENIZER_OF["byte", False]
     assert byte.tokens(byte.encode("aé")) == ["a", "\\xc3", "\\xa9"]
     assert byte.decode([0xC3]) == "�"
 
 
 @every_kind
-def test_a_lone_surrogate_is_a_sentence(kind: str) -> None:
+def test_a_lone_surrogate_is_refused(kind: str) -> None:
     with pytest.raises(UserError, match=r"character 2 of the text, U\+D800, is half of a surrogate pair\. Remove it"):
-        MADE[kind, False].encode("a\ud800")
+        TOKENIZER_OF[kind, False].encode("a\ud800")
 
 
-def changed(kind: str, **parts: object) -> str:
-    return json.dumps({**json.loads(MADE[kind, False].to_json()), **parts})
+def changed_file(kind: str, **parts: object) -> str:
+    return json.dumps({**json.loads(TOKENIZER_OF[kind, False].to_json()), **parts})
 
 
 def with_model(kind: str, **parts: object) -> str:
-    return changed(kind, model={**json.loads(MADE[kind, False].to_json())["model"], **parts})
+    return changed_file(kind, model={**json.loads(TOKENIZER_OF[kind, False].to_json())["model"], **parts})
 
 
-BYTES = json.loads(MADE["byte", False].to_json())["model"]["vocab"]
+BYTES = json.loads(TOKENIZER_OF["byte", False].to_json())["model"]["vocab"]
 
 
 @pytest.mark.parametrize(
@@ -270,10 +272,13 @@ BYTES = json.loads(MADE["byte", False].to_json())["model"]["vocab"]
         ("null", "not a tokenizer of a kind"),
         ("{}", "not a tokenizer of a kind"),
         ('{"model": 3}', "not a tokenizer of a kind"),
-        (changed("word", normalizer={"type": "Prepend", "prepend": "x"}), "not a tokenizer of a kind"),
-        (changed("word", pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+b"}}), "not a tokenizer of a kind"),
-        (changed("bpe", post_processor={"type": "ByteLevel"}), "not a tokenizer of a kind"),
-        (changed("bpe", added_tokens=[{"id": 0, "content": "x"}]), "not a tokenizer of a kind"),
+        (changed_file("word", normalizer={"type": "Prepend", "prepend": "x"}), "not a tokenizer of a kind"),
+        (
+            changed_file("word", pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+b"}}),
+            "not a tokenizer of a kind",
+        ),
+        (changed_file("bpe", post_processor={"type": "ByteLevel"}), "not a tokenizer of a kind"),
+        (changed_file("bpe", added_tokens=[{"id": 0, "content": "x"}]), "not a tokenizer of a kind"),
         (with_model("bpe", type="Unigram"), "not a tokenizer of a kind"),
         (with_model("bpe", dropout=0.5), "not a tokenizer of a kind"),
         (with_model("word", vocab=[]), "not numbered 0 to n-1"),
@@ -293,15 +298,15 @@ BYTES = json.loads(MADE["byte", False].to_json())["model"]["vocab"]
         (with_model("bpe", merges=["a b"]), "not numbered 0 to n-1"),
     ],
 )
-def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
+def test_a_damaged_file_is_refused(text: str, message: str) -> None:
     with pytest.raises(DataError) as error:
         Tokenizer.from_json(text, "runs/x/vocabulary/source.json")
     assert str(error.value).startswith("runs/x/vocabulary/source.json: ")
     assert message in str(error.value)
 
 
-def test_a_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = MADE["byte", False].to_json()
+def test_a_file_has_a_maximum_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TOKENIZER_OF["byte", False].to_json()
     monkeypatch.setattr("seqloom.data.tokenizers.registry.MAX_BYTES", len(text))
     assert Tokenizer.from_json(text).kind == "byte"
     with pytest.raises(DataError, match="MiB"):

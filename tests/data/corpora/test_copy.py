@@ -1,4 +1,4 @@
-"""Copies are copies."""
+"""The copy corpus repeats its letters, in the form of each task."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from seqloom.data.corpora import copy
 
 
 @pytest.mark.parametrize("length", [None, 1, 20])
-def test_lines_say_it_twice(length: int | None) -> None:
+def test_lines_repeat_their_letters(length: int | None) -> None:
     lines = list(copy.text(5, length, 400))
     sizes = set()
     for line in lines:
@@ -27,7 +27,7 @@ def test_a_blank_is_tagged_with_its_letter() -> None:
         assert 1 <= size <= 6
 
 
-def test_letters_are_translated_into_themselves() -> None:
+def test_the_target_equals_the_source() -> None:
     pairs = [pair for pair, _ in copy.pairs(5, 6, 300)]
     assert all(source == target for source, target in pairs)
     assert {len(source.split()) for source, _ in pairs} == set(range(1, 7))

@@ -1,4 +1,4 @@
-"""What every embedded corpus promises: the same each time, as many as asked, whole examples for its tasks."""
+"""Every embedded corpus is deterministic, has the requested number of examples and valid examples for its tasks."""
 
 from itertools import islice
 from typing import Any
@@ -20,12 +20,12 @@ def corpus(name: str, task: str) -> EmbeddedCorpus:
     return TASKS[task].data_spec.corpora[name]
 
 
-def made(name: str, task: str, seed: int, examples: int) -> list[Any]:
+def generate_examples(name: str, task: str, seed: int, examples: int) -> list[Any]:
     data = experiment({"task": task, "data": {"corpus": name, "seed": seed, "examples": examples}}).data
     return list(islice(corpus(name, task).generate(data), 50))
 
 
-def test_what_each_task_has() -> None:
+def test_each_task_has_its_corpora() -> None:
     assert {task: list(entry.data_spec.corpora) for task, entry in TASKS.items()} == {
         "language": ["python", "copy", "brackets"],
         "classify": ["numbers"],
@@ -53,34 +53,34 @@ def test_summaries_are_one_line_and_the_same_for_each_task(name: str, task: str)
     summary = corpus(name, task).summary
     assert len(summary) > 100
     assert "\n" not in summary
-    assert {corpus(name, other).summary for one, other in EVERY if one == name} == {summary}
+    assert {corpus(name, other_task).summary for other_name, other_task in EVERY if other_name == name} == {summary}
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("task", list(TASKS))
-def test_a_task_that_it_lacks_is_refused_with_the_names_of_others(name: str, task: str) -> None:
+def test_a_corpus_of_another_task_is_refused(name: str, task: str) -> None:
     if (name, task) in EVERY:
         return
     with pytest.raises(ConfigError) as error:
         experiment({"task": task, "data": {"corpus": name}})
     owners = ", ".join(other for other in TASKS if name in TASKS[other].data_spec.corpora)
-    having = " or ".join(TASKS[task].data_spec.corpora)
+    alternatives = " or ".join(TASKS[task].data_spec.corpora)
     assert (
         str(error.value)
-        == f"data.corpus is {name}, which is not a corpus for {task} (only for {owners}). Use {having}."
+        == f"data.corpus is {name}, which is not a corpus for {task} (only for {owners}). Use {alternatives}."
     )
 
 
 @every_corpus_and_task
-def test_the_seed_decides(name: str, task: str) -> None:
-    first = made(name, task, seed=1, examples=12)
-    assert first == made(name, task, seed=1, examples=12)
-    assert first != made(name, task, seed=2, examples=12)
+def test_examples_depend_on_the_seed(name: str, task: str) -> None:
+    first = generate_examples(name, task, seed=1, examples=12)
+    assert first == generate_examples(name, task, seed=1, examples=12)
+    assert first != generate_examples(name, task, seed=2, examples=12)
 
 
 @every_corpus_and_task
-def test_as_many_as_asked(name: str, task: str) -> None:
-    examples = made(name, task, seed=3, examples=17)
+def test_the_corpus_has_the_requested_number_of_examples(name: str, task: str) -> None:
+    examples = generate_examples(name, task, seed=3, examples=17)
     if (name, task) == ("python", "language"):
         assert sum(map(len, examples)) == 17
     else:
@@ -88,8 +88,8 @@ def test_as_many_as_asked(name: str, task: str) -> None:
 
 
 @every_corpus_and_task
-def test_examples_are_whole(name: str, task: str) -> None:
-    for number, example in enumerate(made(name, task, seed=4, examples=16), start=1):
+def test_examples_are_valid(name: str, task: str) -> None:
+    for number, example in enumerate(generate_examples(name, task, seed=4, examples=16), start=1):
         if task == "language":
             assert isinstance(example, str)
             assert example

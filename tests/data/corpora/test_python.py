@@ -29,7 +29,7 @@ def test_text_has_no_length() -> None:
         python.text(0, 5, None)
 
 
-def test_files_are_those_said() -> None:
+def test_files_leave_out_tests_and_packages() -> None:
     root = Path(sysconfig.get_path("stdlib"))
     files = [path.relative_to(root) for path in python.python_files(root)]
     assert files == sorted(files)
@@ -42,7 +42,7 @@ def test_files_are_those_said() -> None:
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A standard library of our own."""
+    """A small standard library for the test."""
     monkeypatch.setattr(sysconfig, "get_path", {"stdlib": str(tmp_path)}.__getitem__)
     return tmp_path
 
@@ -62,8 +62,8 @@ def test_lines_are_drawn_from_all_files(library: Path) -> None:
     by_file = [sum(word[0].startswith(name) and word[0] != "few" for word in words) for name in "abcd"]
     assert sum(by_file) in (40, 41)
     assert min(by_file) >= 5
-    everything = list(python.sentences(1, None, 10_000))
-    assert len(everything) == 401  # `alone` is one token
+    all_sentences = list(python.sentences(1, None, 10_000))
+    assert len(all_sentences) == 401  # the line `alone` has one token and is left out
 
 
 def test_long_lines_are_cut(library: Path) -> None:
@@ -81,7 +81,7 @@ def test_no_source_is_refused(library: Path) -> None:
         python.shuffled_files(Random(0))
 
 
-# The kinds of tokens --------------------------------------------------------------------------------------------------
+# The tags of tokens ---------------------------------------------------------------------------------------------------
 
 
 LINES = {
@@ -150,7 +150,7 @@ BLOCK_LINES = [
 ]
 
 
-def told(source: str) -> list[str]:
+def tagged_lines(source: str) -> list[str]:
     return [
         " ".join(word if tag == "operator" else f"{word}/{tag}" for word, tag in zip(words, tags, strict=True))
         for words, tags in logical_lines(source, Random(0))
@@ -159,20 +159,20 @@ def told(source: str) -> list[str]:
 
 @pytest.mark.parametrize("source", list(LINES))
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_kinds_of_a_line(source: str, end: str) -> None:
-    assert told(source + end) == [LINES[source]]
+def test_tokens_of_a_line_have_their_tags(source: str, end: str) -> None:
+    assert tagged_lines(source + end) == [LINES[source]]
 
 
-def test_kinds_of_a_block() -> None:
-    assert sorted(told(BLOCK)) == sorted(BLOCK_LINES)
+def test_tokens_of_a_block_have_their_tags() -> None:
+    assert sorted(tagged_lines(BLOCK)) == sorted(BLOCK_LINES)
 
 
-def test_what_is_not_python_has_no_lines() -> None:
-    assert told("x = (") == []
-    assert told("") == []
-    assert told("# nothing\n") == []
+def test_invalid_python_has_no_lines() -> None:
+    assert tagged_lines("x = (") == []
+    assert tagged_lines("") == []
+    assert tagged_lines("# nothing\n") == []
 
 
-def test_builtins_are_the_language_own() -> None:
+def test_builtins_are_those_of_the_language() -> None:
     assert {"len", "ValueError", "int"} <= BUILTINS
     assert not {"_", "quit", "license"} & BUILTINS

@@ -1,4 +1,4 @@
-"""Drawn scenes: what the caption says is what is drawn, where the boxes say; one caption is right."""
+"""Drawn scenes: the image has the objects of the caption, in their boxes."""
 
 from itertools import pairwise, product
 from pathlib import Path
@@ -28,12 +28,12 @@ def coverage(shape: str, side: int = 96) -> float:
     ("shape", "share"),
     [("circle", np.pi / 4), ("ring", np.pi / 4 * 0.75), ("square", 1), ("triangle", 0.5), ("cross", 5 / 9)],
 )
-def test_a_shape_fills_as_much_of_its_box_as_geometry_says(shape: str, share: float) -> None:
+def test_a_shape_covers_its_share_of_its_box(shape: str, share: float) -> None:
     assert coverage(shape) == pytest.approx(share, abs=0.02)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_shape_stays_in_its_box_and_reaches_all_its_sides(shape: str) -> None:
+def test_a_shape_touches_all_sides_of_its_box(shape: str) -> None:
     image = np.zeros((3, 64, 64))
     paint(image, Figure(shape, 0.5, 0.5, 0.25, (1.0, 1.0, 1.0)))
     rows, columns = np.nonzero(image[0] > 0.25)
@@ -49,77 +49,77 @@ def test_edges_are_smooth() -> None:
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**63 - 1), length=st.integers(1, 3))
-def test_things_lie_as_the_caption_says(seed: int, length: int) -> None:
+def test_objects_have_the_relation_of_the_caption(seed: int, length: int) -> None:
     for scene in scenes(seed, length, 20):
         assert 1 <= len(scene.objects) <= length
-        for one, other in pairwise(scene.objects):
-            down, across = other.figure.y - one.figure.y, other.figure.x - one.figure.x
+        for first, second in pairwise(scene.objects):
+            down, across = second.figure.y - first.figure.y, second.figure.x - first.figure.x
             if scene.relation == "above":
                 assert down > abs(across)
-                assert other.box.top - one.box.bottom >= GAP - 1e-9
+                assert second.box.top - first.box.bottom >= GAP - 1e-9
             else:
                 assert across > abs(down)
-                assert other.box.left - one.box.right >= GAP - 1e-9
-        for thing in scene.objects:
-            assert min(thing.box) >= -1e-9
-            assert max(thing.box) <= 1 + 1e-9
+                assert second.box.left - first.box.right >= GAP - 1e-9
+        for item in scene.objects:
+            assert min(item.box) >= -1e-9
+            assert max(item.box) <= 1 + 1e-9
 
 
-def test_the_words_of_a_caption_and_the_boxes_of_its_nouns() -> None:
+def test_nouns_of_a_caption_have_their_boxes() -> None:
     for scene in scenes():
         words = scene.caption.split()
-        for (number, box), thing in zip(scene.boxes.items(), scene.objects, strict=True):
-            assert words[number - 3 : number + 1] == ["a", thing.size, thing.color, thing.figure.shape]
-            assert box == thing.box
+        for (number, box), item in zip(scene.boxes.items(), scene.objects, strict=True):
+            assert words[number - 3 : number + 1] == ["a", item.size, item.color, item.figure.shape]
+            assert box == item.box
             large = box.bottom - box.top > 0.23
-            assert large == (thing.size == "large")
+            assert large == (item.size == "large")
         assert sum(word in SHAPES for word in words) == len(scene.objects)
 
 
 @pytest.mark.parametrize("side", [SIDE, 64])
-def test_what_is_drawn_in_a_box_has_the_colour_that_is_named(side: int) -> None:
+def test_a_box_has_the_color_of_the_caption(side: int) -> None:
     for scene in scenes(examples=100):
         image = scene.image(side).astype(float) / 255
         assert image.shape == (3, side, side)
-        for thing in scene.objects:
-            top, left, bottom, right = thing.box.pixels(side)
+        for item in scene.objects:
+            top, left, bottom, right = item.box.pixels(side)
             inside = image[:, top:bottom, left:right].reshape(3, -1)
             spread = inside.max(axis=0) - inside.min(axis=0)
-            most = inside[:, spread > 0.6 * spread.max()].mean(axis=1)  # gray has no color
-            distance = {name: np.abs(most - color).max() for name, color in COLORS.items()}
-            assert min(distance, key=distance.__getitem__) == thing.color
+            mean_color = inside[:, spread > 0.6 * spread.max()].mean(axis=1)  # gray has no color
+            distance = {name: np.abs(mean_color - color).max() for name, color in COLORS.items()}
+            assert min(distance, key=distance.__getitem__) == item.color
 
 
-def test_outside_of_all_boxes_there_is_only_grey() -> None:
+def test_pixels_outside_all_boxes_are_gray() -> None:
     for scene in scenes(examples=50):
         image = scene.image(SIDE).astype(int)
-        for thing in scene.objects:
-            top, left, bottom, right = thing.box.pixels(SIDE)
+        for item in scene.objects:
+            top, left, bottom, right = item.box.pixels(SIDE)
             image[:, top:bottom, left:right] = 0
         assert (image.max(axis=0) - image.min(axis=0)).max() < 50
 
 
-def test_a_seed_says_all_and_another_says_something_else() -> None:
+def test_scenes_depend_on_the_seed() -> None:
     first, again, other = scenes(1), scenes(1), scenes(2)
     assert first == again
     assert np.array_equal(first[3].image(), again[3].image())
     assert [scene.caption for scene in first] != [scene.caption for scene in other]
     assert first[:50] == scenes(1, 3, 50)
     assert [scene.number for scene in first] == list(range(1, 201))
-    shown = {scene.image(16).tobytes() for scene in first + other}
-    assert len(shown) == 400
+    images = {scene.image(16).tobytes() for scene in first + other}
+    assert len(images) == 400
 
 
-def test_every_word_is_used_and_every_number_of_things() -> None:
-    several = scenes(examples=500)
-    said = {word for scene in several for word in scene.caption.split()}
-    assert said == {"a", "large", "small", "left", "of", "above", *COLORS, *SHAPES}
-    assert {len(scene.objects) for scene in several} == {1, 2, 3}
+def test_every_word_and_every_number_of_objects_occurs() -> None:
+    many_scenes = scenes(examples=500)
+    words = {word for scene in many_scenes for word in scene.caption.split()}
+    assert words == {"a", "large", "small", "left", "of", "above", *COLORS, *SHAPES}
+    assert {len(scene.objects) for scene in many_scenes} == {1, 2, 3}
     assert {len(scene.objects) for (scene, _), _ in captioned(1, None, 100)} == {1, 2}
     assert sum(1 for _ in captioned(1, 1, None)) == 6000
 
 
-def test_too_much_is_refused() -> None:
+def test_too_many_objects_or_examples_are_refused() -> None:
     with pytest.raises(UserError, match=r"data\.corpus_length is 4, but a scene has at most 3 objects"):
         captioned(1, 4, None)
     with pytest.raises(UserError, match=r"data\.examples is 1000001"):

@@ -1,4 +1,4 @@
-"""Hashes, sorted, say of repeated texts what dictionaries would."""
+"""Sorted hashes find the same repeated texts as dictionaries."""
 
 from collections import Counter, defaultdict
 
@@ -14,7 +14,7 @@ rows = st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from(SPLITS), st
 
 
 @given(rows)
-def test_against_dictionaries(rows: list[tuple[str, str, str]]) -> None:
+def test_duplicates_equal_those_of_dictionaries(rows: list[tuple[str, str, str]]) -> None:
     contents = TextIndex()
     answers: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for line, (text, split, answer) in enumerate(rows, 1):
@@ -31,11 +31,11 @@ def test_against_dictionaries(rows: list[tuple[str, str, str]]) -> None:
         assert repeated.within(split).count == len(again)
         assert repeated.within(split).locations == again[:MAX_LOCATIONS]
         for other in set(SPLITS) - {split}:
-            there = {text for text, own_split, _ in rows if own_split == other}
-            assert repeated.shared(split, other).count == sum(text in there and p == split for text, p, _ in rows)
+            other_texts = {text for text, own_split, _ in rows if own_split == other}
+            assert repeated.shared(split, other).count == sum(text in other_texts and p == split for text, p, _ in rows)
     tally, wrong = repeated.contradictions()
-    assert tally.count == sum(len(each) > 1 for each in answers.values())
-    assert wrong == sum(each.total() - max(each.values()) for each in answers.values())
+    assert tally.count == sum(len(counts) > 1 for counts in answers.values())
+    assert wrong == sum(counts.total() - max(counts.values()) for counts in answers.values())
     assert len(tally.locations) == min(2 * tally.count, MAX_LOCATIONS // 2 * 2)
 
 

@@ -1,4 +1,4 @@
-"""What a check finds, as lines and as JSON."""
+"""The findings of a check, as lines and as JSON."""
 
 import json
 
@@ -10,7 +10,7 @@ REPEATED = Problem("repeated", "2 texts of train repeat an earlier one", "Nothin
 NOTE = Finding("note", REPEATED, 2, ("a.tsv:7", "b.tsv:9"))
 
 
-def test_lines() -> None:
+def test_findings_are_printed_as_lines() -> None:
     inspection = Inspection("classify", summary_lines=[("train", "9 texts")], others=[NOTE, ERROR])
     assert list(inspection.lines()) == [
         "train         9 texts",
@@ -22,7 +22,7 @@ def test_lines() -> None:
     ]
 
 
-def test_json_says_all() -> None:
+def test_json_has_all_findings() -> None:
     inspection = Inspection("tag", summary_lines=[("train", "9 sentences")], others=[NOTE])
     values = json.loads(json.dumps(inspection.as_json()))
     assert values["ok"] is True
@@ -32,7 +32,7 @@ def test_json_says_all() -> None:
     assert Finding(kind, Problem(code, message, advice), count, tuple(locations)) == NOTE
 
 
-def test_a_config_key_is_an_option_for_who_reads_options() -> None:
+def test_config_keys_are_formatted_as_options() -> None:
     problem = Problem("cut", "3 texts are cut", f"Pass a larger {KeyName('data.max_length')}")
     inspection = Inspection("classify", summary_lines=[("columns", f"text ({KeyName('data.text')} names another)")])
     inspection.others.append(Finding("note", problem, 3, ()))
@@ -48,7 +48,7 @@ def test_a_config_key_is_an_option_for_who_reads_options() -> None:
     assert as_dict["summary"][0]["value"] == "text (--data.text names another)"
 
 
-def test_nothing_from_outside_does_something_to_a_terminal() -> None:
+def test_control_characters_are_escaped() -> None:
     inspection = Inspection("classify", summary_lines=[("train files", "a\x1b[31m.csv (csv)")])
     inspection.bad_lines(DataError("a\n.csv:7", "label 'x\x1b[2J\u202e' is not known", "Remove it", code="unknown"))
     assert list(inspection.lines()) == [

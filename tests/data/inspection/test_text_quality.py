@@ -1,4 +1,4 @@
-"""Odd characters are found by kind, and what only looks odd is left alone."""
+"""Odd characters are found by kind; ordinary text gives no finding."""
 
 import unicodedata
 
@@ -34,7 +34,7 @@ def kinds(text: str) -> list[str]:
         ("Q&amp;A", "markup"),
     ],
 )
-def test_kinds(text: str, kind: str) -> None:
+def test_odd_characters_are_found_by_kind(text: str, kind: str) -> None:
     assert kinds(text) == [kind]
 
 
@@ -51,27 +51,27 @@ def test_kinds(text: str, kind: str) -> None:
         "it’s – “so”",
     ],
 )
-def test_nothing_odd(text: str) -> None:
+def test_ordinary_text_gives_no_finding(text: str) -> None:
     assert kinds(text) == []
 
 
 @given(st.text(st.characters(min_codepoint=0xC0, max_codepoint=0xFF), min_size=1, max_size=5))
-def test_mojibake_of_any_western_letter(text: str) -> None:
+def test_mojibake_of_any_western_letter_is_found(text: str) -> None:
     assert "mojibake" in kinds(text.encode().decode("latin-1"))
     assert "mojibake" not in kinds(text)
 
 
 @given(st.text())
-def test_the_first_look_misses_nothing(text: str) -> None:
+def test_the_first_pattern_matches_all_odd_characters(text: str) -> None:
     if any(pattern.search(text) for pattern in PATTERNS.values()):
         assert ANY_ODD_CHARACTER.search(text)
 
 
-def test_two_normal_forms() -> None:
-    odd, found = OddCharacters(), Inspection("any")
+def test_two_normal_forms_are_found() -> None:
+    odd, inspection = OddCharacters(), Inspection("any")
     for number, form in enumerate(("NFC", "NFD", "NFC"), 1):
         odd.add(unicodedata.normalize(form, "café"), Location("t.txt", number))
-    odd.report("text", found)
-    (finding,) = found.findings
+    odd.report("text", inspection)
+    (finding,) = inspection.findings
     assert (finding.kind, finding.count, finding.locations) == ("warning", 1, ("t.txt:2",))
     assert "in 1 text and composed (NFC) in 2" in finding.problem.message
