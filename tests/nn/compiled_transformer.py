@@ -1,4 +1,4 @@
-"""A compiled Transformer gives what the plain one gives: python -m tests.nn.compiled_transformer blocks aot_eager"""
+"""A compiled Transformer equals the plain one: python -m tests.nn.compiled_transformer blocks aot_eager"""
 
 import sys
 from dataclasses import replace
@@ -9,32 +9,32 @@ from torch.testing import assert_close
 from seqloom.nn.layer import Layer
 from seqloom.nn.transformer import LLAMA, TransformerConfig, decoder, encoder
 
-plain = TransformerConfig(depth=1, size=8, heads=2, hidden_size=12, dropout=0.0)
-modern = replace(LLAMA, depth=1, size=8, heads=4, hidden_size=12, dropout=0.0)
+PLAIN = TransformerConfig(depth=1, size=8, heads=2, hidden_size=12, dropout=0.0)
+MODERN = replace(LLAMA, depth=1, size=8, heads=4, hidden_size=12, dropout=0.0)
 
 
-def compiled(layer: Layer, backend: str) -> Layer:
+def compile_layer(layer: Layer, backend: str) -> Layer:
     torch.compiler.reset()
     return torch.compile(layer, fullgraph=True, backend=backend)
 
 
 def blocks(backend: str) -> None:
     """Outputs, state and gradients of one call, with lengths."""
-    for layer in (encoder(modern).eval(), decoder(plain).eval()):
+    for layer in (encoder(MODERN).eval(), decoder(PLAIN).eval()):
         x, lengths = torch.randn(2, 5, 8, requires_grad=True), torch.tensor([5, 3])
         results = []
-        for each in (layer, compiled(layer, backend)):
-            y, state = each(x, lengths)
+        for module in (layer, compile_layer(layer, backend)):
+            y, state = module(x, lengths)
             results.append([y, dict(state), state.position, *torch.autograd.grad(y.square().sum(), x)])
         assert_close(*results)
 
 
 @torch.no_grad()
 def steps(backend: str) -> None:
-    """Step by step the cache grows and the max_position moves on; after a few steps nothing is compiled again."""
-    for parts in (plain, modern):
-        layer, x = decoder(parts).eval(), torch.randn(2, 24, 8)
-        step = compiled(layer, backend)
+    """Stepwise, the cache and max_position grow; after a few steps nothing is compiled again."""
+    for config in (PLAIN, MODERN):
+        layer, x = decoder(config).eval(), torch.randn(2, 24, 8)
+        step = compile_layer(layer, backend)
         outputs, state = [], None
         for t in range(24):
             with torch.compiler.set_stance("fail_on_recompile" if t > 8 else "default"):

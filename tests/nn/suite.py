@@ -1,4 +1,4 @@
-"""What the conformance suite shares: selections of layers, random input, assertions."""
+"""Helpers of the conformance suite: selections of layers, random input, assertions."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ ROWS, STEPS = 4, 6
 RAGGED = (4, 6, 0, 1)
 LETTERS = 3
 
-# For what `Layer.run` does alone: causal and not, with every kind of state and without, over vectors and tokens.
+# For properties of `Layer.run` alone: causal and not, with every kind of state and without, over vectors and tokens.
 REPRESENTATIVES = (
     "recurrent: lstm",
     "recurrent: lstm, both directions",
@@ -39,14 +39,14 @@ def parametrize(selected: Sequence[Case]) -> pytest.MarkDecorator:
 def every(
     having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
 ) -> pytest.MarkDecorator:
-    """For every layer in the catalogue that has these traits."""
+    """Parametrize a test over all layers of the catalogue with these traits."""
     return parametrize([case for case in cases if having(case.traits) and where(case)])
 
 
 def every_class(
     having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
 ) -> pytest.MarkDecorator:
-    """For one layer of each class."""
+    """Parametrize a test over one layer of each class."""
     selected = [case for case in cases if having(case.traits) and where(case)]
     return parametrize(list({type(case.make()): case for case in reversed(selected)}.values()))
 
@@ -73,7 +73,7 @@ def rows_independent(traits: Traits) -> bool:
 
 
 def random_x(layer: Layer, rows: int, steps: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Vectors, or tokens for a layer that takes those, with letters for one that spells them."""
+    """Random vectors, or tokens, or words with letters, as the layer needs."""
     if isinstance(layer, WordEmbedding):
         letters = 1 + torch.randint(layer.spelling.embedding.num_embeddings - 1, (rows, steps, LETTERS))
         beyond = torch.arange(LETTERS) >= torch.randint(LETTERS + 1, (rows, steps, 1))  # a word may have none
@@ -87,7 +87,7 @@ def random_x(layer: Layer, rows: int, steps: int, dtype: torch.dtype = torch.flo
 def random_batch(
     layer: Layer, lengths: Sequence[int] = RAGGED, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor]:
-    """x with random values on padding too, and lengths; no more steps than the layer takes."""
+    """x with random values on padding too, and lengths; at most the maximum length of the layer."""
     steps = min(STEPS, layer.traits.max_length or STEPS)
     return random_x(layer, len(lengths), steps, dtype), torch.tensor([min(length, steps) for length in lengths])
 
@@ -97,13 +97,13 @@ def reads_tokens(layer: Layer) -> bool:
 
 
 def trial_of(case: Case, lengths: Sequence[int] = RAGGED, *, training: bool = False) -> Trial:
-    """A layer of the catalogue as the checks of user-defined parts take one."""
+    """A layer of the catalogue as the checks of user-defined parts expect it."""
     layer = case.layer()
     return Trial(layer.train(training), *random_batch(layer, lengths), case.initial_state)
 
 
 def assert_equal(actual: Result, expected: Result, layer: Layer) -> None:
-    """Bit for bit: outputs, state and every gradient."""
+    """Outputs, state and all gradients are equal bit for bit."""
     exact = {"rtol": 0, "atol": 0}
     torch.testing.assert_close(actual.y, expected.y, **exact)
     torch.testing.assert_close(actual.x_grad, expected.x_grad, **exact)

@@ -1,4 +1,4 @@
-"""Every activation against its formula, in plain floats."""
+"""Every activation equals its formula in plain floats."""
 
 import math
 
@@ -40,30 +40,30 @@ formulas = {
 }
 
 
-def test_every_activation_has_a_formula_here() -> None:
+def test_every_activation_has_a_formula() -> None:
     assert set(formulas) == set(ACTIVATIONS)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_equals_its_formula(name: str) -> None:
+def test_an_activation_equals_its_formula(name: str) -> None:
     x = torch.linspace(-7, 7, 141).double() + 0.01
     expected = torch.tensor([formulas[name](value) for value in x.tolist()], dtype=torch.float64)
     torch.testing.assert_close(activation(name).double().eval()(x), expected, rtol=0, atol=1e-12)
 
 
-def test_rrelu_draws_its_slope_in_training() -> None:
+def test_rrelu_samples_its_slope_in_training() -> None:
     slopes = -activation("rrelu").train()(-torch.ones(1000))
     assert slopes.min() >= 1 / 8
     assert slopes.max() <= 1 / 3
     assert slopes.std() > 0.03
 
 
-def test_each_call_gives_a_new_one() -> None:
-    one, other = activation("prelu"), activation("prelu")
-    assert isinstance(one, nn.PReLU)
-    assert one.weight is not other.weight
+def test_each_call_returns_a_new_module() -> None:
+    first, second = activation("prelu"), activation("prelu")
+    assert isinstance(first, nn.PReLU)
+    assert first.weight is not second.weight
 
 
-def test_unknown_names() -> None:
+def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(UnknownName, match=r"unknown activation 'silu'"):
         activation("silu")

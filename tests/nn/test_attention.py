@@ -1,4 +1,4 @@
-"""Attention pooling: what the fast path returns is what the recorded weights say, and nothing comes from padding."""
+"""Attention pooling: the fast path equals the product with the recorded weights, and padding has no effect."""
 
 import math
 
@@ -32,7 +32,7 @@ def batch(dtype=torch.float64):
 
 
 def watch(call):
-    """What a call returned, and the weights that it offered."""
+    """The result of a call, and the weights that it offered to the recorder."""
     with record("attention") as seen:
         context = call()
     return context, seen["attention"][""]["weights"]
@@ -49,7 +49,7 @@ precisions = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 0.03}
 def test_the_recorded_weights_are_those_that_were_used(name, weighting, dtype):
     attention = Attention(SCORES[name](SIZE, SIZE), weighting=weighting).to(dtype)
     query, key, value = batch(dtype)
-    if weighting == "sum":  # with all scores of one sign: else they may sum to nearly nothing
+    if weighting == "sum":  # with scores of one sign; otherwise their sum may be close to zero
         query, key = query.abs(), key.abs()
         with torch.no_grad():
             for weight in attention.parameters():
@@ -64,7 +64,7 @@ def test_the_recorded_weights_are_those_that_were_used(name, weighting, dtype):
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_all_but_additive_run_on_the_one_kernel(name, monkeypatch):
+def test_all_scores_but_additive_use_the_same_kernel(name, monkeypatch):
     calls, kernel = [], F.scaled_dot_product_attention
 
     def counted(*arguments, **settings):
@@ -79,7 +79,7 @@ def test_all_but_additive_run_on_the_one_kernel(name, monkeypatch):
     assert len(calls) == (0 if name == "additive" else 1)
 
 
-def test_nothing_is_computed_in_full_unless_somebody_records(monkeypatch):
+def test_attention_weights_are_materialized_only_for_a_recorder(monkeypatch):
     score = ScaledDot(SIZE, SIZE)
     monkeypatch.setattr(score, "scores", lambda query, key: pytest.fail("scores were computed"))
     query, key, value = batch(torch.float32)
@@ -105,7 +105,7 @@ calls = {
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("call", calls.values(), ids=calls)
-def test_every_call_takes_the_flash_kernel_and_pools(call, dtype):
+def test_every_call_uses_the_flash_kernel_and_pools(call, dtype):
     heads, key_heads, queries, width, out, kind, causal = call
     keys = queries if queries > 1 else 9
     query = torch.randn(3, queries, heads, width).to(dtype).transpose(1, 2)
@@ -137,19 +137,19 @@ def test_one_query_with_a_mask_for_each_head(key_heads):
     assert_close(context, weights @ repeat_key_heads(value, 4))
 
 
-def test_causal_counts_from_the_first():
+def test_causal_masks_count_from_the_first_step():
     assert causal_mask(2, 4, torch.device("cpu")).tolist() == [
         [[[True, False, False, False], [True, True, False, False]]]
     ]
 
 
-def test_heads_share_keys_in_turn():
+def test_groups_of_heads_share_keys():
     key = torch.randn(2, 2, 3, 4)
     assert torch.equal(repeat_key_heads(key, 6), key[:, [0, 0, 0, 1, 1, 1]])
     assert repeat_key_heads(key, 2) is key
 
 
-# What is not there -------------------------------------------------------------------------------------------------
+# Padding -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighting", ["softmax", "sum"])
@@ -168,7 +168,7 @@ def test_a_row_without_keys_gets_zeros_and_finite_gradients(name, weighting):
 
 @pytest.mark.parametrize("fill", [1e4, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", SCORES)
-def test_what_lies_beyond_changes_nothing(name, fill):
+def test_padding_changes_nothing(name, fill):
     attention = Attention(SCORES[name](SIZE, SIZE)).double()
     query, key, value = batch()
     results = []
@@ -203,7 +203,7 @@ def test_nadaraya_watson_is_attention_with_a_gaussian_score():
 @pytest.mark.parametrize("weighting", ["softmax", "sum"])
 @pytest.mark.parametrize("lengths", [None, torch.tensor([20, 7, 0])], ids=["full", "ragged"])
 def test_a_gaussian_score_is_exact_far_from_zero(lengths, weighting):
-    """Years, say: q · k and |k|²/2 are near four million, where float32 counts in quarters."""
+    """For years, q · k and |k|²/2 are near four million, where the spacing of float32 is 1/4."""
     x, y = 2000 + torch.arange(20.0).reshape(1, -1, 1).expand(3, -1, 1), torch.randn(3, 20, 1)
     query = torch.tensor([2000.4, 2003.0, 2010.2, 2019.9]).reshape(1, -1, 1).expand(3, -1, 1)
     smooth = Attention(Gaussian(1, 1), weighting=weighting)
@@ -217,12 +217,12 @@ def test_a_gaussian_score_is_exact_far_from_zero(lengths, weighting):
 
 
 def test_a_gaussian_score_has_its_own_gradients():
-    """The mean of the keys, which is taken off, changes nothing, so nothing flows through it."""
+    """Subtracting the mean of the keys changes nothing, so the mean has no gradient."""
     inputs = [(3 + torch.randn(3, 4, 2, dtype=torch.float64)).requires_grad_() for _ in range(3)]
     assert torch.autograd.gradcheck(lambda *x: Attention(Gaussian(2, 2))(*x, torch.tensor([4, 2, 0])), inputs)
 
 
-def test_a_sum_of_shares_is_its_formula():
+def test_sum_weighting_equals_its_formula():
     attention = Attention(Dot(SIZE, SIZE), weighting="sum")
     query, key, value = (x.abs() for x in batch())
     context = attention(query, key, value)
@@ -230,22 +230,22 @@ def test_a_sum_of_shares_is_its_formula():
     assert_close(context, (scores / scores.sum(dim=2, keepdim=True)) @ value)
 
 
-def test_a_query_among_two_keys_by_hand():
+def test_one_query_with_two_keys():
     """score = q · k = 1 and 0; α = e/(e + 1) and 1/(e + 1)"""
-    one, none = plain_softmax([1.0, 0.0])
+    matching, orthogonal = plain_softmax([1.0, 0.0])
     query, key = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
     context = Attention(Dot(2, 2))(query, key, torch.tensor([[[10.0], [20.0]]]))
-    assert context.item() == pytest.approx(10 * one + 20 * none)
+    assert context.item() == pytest.approx(10 * matching + 20 * orthogonal)
 
 
 # Dropout -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["scaled-dot", "additive"])
-def test_dropout_leaves_weights_out_in_training_alone(name):
+def test_dropout_drops_weights_in_training_only(name):
     attention = Attention(SCORES[name](SIZE, SIZE), dropout=0.5)
     query, key = torch.randn(1, 200, SIZE), torch.randn(1, 5, SIZE)
-    value = torch.eye(5).unsqueeze(0)  # the context is the weights themselves
+    value = torch.eye(5).unsqueeze(0)  # the context equals the weights
     evaluated, weights = watch(lambda: attention.eval()(query, key, value))
     assert_close(evaluated, weights.squeeze(1))
     trained, recorded = watch(lambda: attention.train()(query, key, value))
@@ -255,7 +255,7 @@ def test_dropout_leaves_weights_out_in_training_alone(name):
     assert_close(trained[kept], 2 * evaluated[kept])
 
 
-# Bad input ---------------------------------------------------------------------------------------------------------
+# Invalid input -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -275,19 +275,19 @@ def test_dropout_leaves_weights_out_in_training_alone(name):
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_bad_input_is_a_sentence(shapes, lengths, sentence):
+def test_invalid_input_is_an_error(shapes, lengths, sentence):
     inputs = [torch.randn(shape) for shape in shapes]
     with pytest.raises(ArgumentError, match=f"^Attention: {sentence}"):
         Attention(ScaledDot(4, 4))(*inputs, None if lengths is None else torch.tensor(lengths))
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_one_head_alone():
+def test_a_score_of_several_heads_is_an_error():
     with pytest.raises(ArgumentError, match=r"^Attention: score has 2 heads; expected 1; SelfAttention takes more\.$"):
         Attention(Bilinear(SIZE, SIZE, heads=2))(*batch(torch.float32))
 
 
-def test_bad_settings_are_sentences():
+def test_invalid_settings_are_errors():
     with pytest.raises(UnknownName, match=r"unknown weighting 'softmx'\. Did you mean 'softmax'"):
         Attention(Dot(4, 4), weighting="softmx")
     with pytest.raises(

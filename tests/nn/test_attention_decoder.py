@@ -1,4 +1,4 @@
-"""Attention decoders in all their combinations, and what they show of where they look."""
+"""Attention decoders in all combinations, and their recorded attention."""
 
 import itertools
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def decoder(
     input_feeding: bool = False,
     wrap: Callable[[Recurrent], Layer] = lambda layer: layer,
 ) -> AttentionDecoder:
-    """A GRU with these parts, in float64."""
+    """A GRU decoder with these parts, in float64."""
     met = combine(context.size, HIDDEN)
     body = wrap(Recurrent(GRU(X + context.size * context.feeds_body + met.output_size * input_feeding, HIDDEN)))
     bridge = LearnedBridge(MEMORY, body)
@@ -79,7 +79,7 @@ def named(combination: tuple) -> str:
 
 
 @pytest.mark.parametrize("combination", combinations, ids=named)
-def test_one_word_at_a_time_is_all_at_once(combination: tuple) -> None:
+def test_stepwise_outputs_equal_those_of_one_call(combination: tuple) -> None:
     context, combine, feed, input_feeding = combination
     layer = decoder(contexts[context](), combine, feed, input_feeding)
     source, x = memory(), target()
@@ -104,23 +104,23 @@ def test_one_word_at_a_time_is_all_at_once(combination: tuple) -> None:
 
 
 @pytest.mark.parametrize("combination", combinations, ids=named)
-def test_every_part_matters(combination: tuple) -> None:
-    """Two combinations are two models: none of the choices is without effect where it should have one."""
+def test_different_settings_give_different_outputs(combination: tuple) -> None:
+    """Each setting has an effect, except where the context does not feed the body."""
     context, combine, feed, input_feeding = combination
     layer = decoder(contexts[context](), combine, feed, input_feeding)
     x = target()
     state = layer.start(memory(), torch.full((ROWS,), SOURCE))
     y, _ = layer(x, state=state)
     other, _ = layer(x, state=layer.start(memory(), torch.full((ROWS,), SOURCE)))
-    assert not torch.isclose(other, y).any()  # another source, other words
+    assert not torch.isclose(other, y).any()  # another source gives other outputs
 
     layer.context_input = "first" if feed == "every" else "every"
-    fed_otherwise, _ = layer(x, state=state)
-    assert torch.equal(fed_otherwise[:, 0], y[:, 0])
-    assert torch.equal(fed_otherwise, y) == (not layer.context.feeds_body)
+    with_other_input, _ = layer(x, state=state)
+    assert torch.equal(with_other_input[:, 0], y[:, 0])
+    assert torch.equal(with_other_input, y) == (not layer.context.feeds_body)
 
 
-def test_the_body_runs_once_where_no_step_needs_the_last_output() -> None:
+def test_the_body_runs_once_without_input_feeding_or_attention_before() -> None:
     for context, input_feeding, calls in (
         ("none", False, 1),
         ("mean", False, 1),
@@ -138,7 +138,7 @@ def test_the_body_runs_once_where_no_step_needs_the_last_output() -> None:
 
 
 @pytest.mark.parametrize("context", contexts)
-def test_what_lies_beyond_the_source_changes_nothing(context: str) -> None:
+def test_padding_of_the_source_changes_nothing(context: str) -> None:
     layer, x = decoder(contexts[context]()), target()
     clean = memory()
     padding = torch.arange(SOURCE) >= SOURCE_LENGTHS.unsqueeze(1)
@@ -155,7 +155,7 @@ def test_what_lies_beyond_the_source_changes_nothing(context: str) -> None:
 
 
 @pytest.mark.parametrize("context", contexts)
-def test_a_source_of_no_steps(context: str) -> None:
+def test_a_source_may_have_no_steps(context: str) -> None:
     layer, x = decoder(contexts[context]()), target()
     y, _ = layer(x, state=layer.start(memory()[:, :0]))
     ragged, _ = layer(x, state=layer.start(memory(), torch.zeros(ROWS, dtype=torch.int64)))
@@ -171,7 +171,7 @@ def test_gradients_reach_the_source(context: str) -> None:
     )
 
 
-# Looking inside ---------------------------------------------------------------------------------------------------
+# Records ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("input_feeding", [False, True], ids=["", "input feeding"])
@@ -195,7 +195,7 @@ def test_recorded_attention_is_aligned(context: str, input_feeding: bool) -> Non
     assert_close(seen["attention"]["context.memory"]["weights"], weights)
 
 
-def test_without_attention_there_is_nothing_to_record() -> None:
+def test_without_attention_nothing_is_recorded() -> None:
     layer = decoder(PooledContext(MEMORY, "mean"))
     with record("attention", "gates") as seen:
         layer(target(), state=layer.start(memory()))
@@ -206,7 +206,7 @@ def test_without_attention_there_is_nothing_to_record() -> None:
 # The first query --------------------------------------------------------------------------------------------------
 
 
-def test_the_first_query_is_what_the_body_begins_with() -> None:
+def test_the_first_query_is_the_initial_state_of_the_body() -> None:
     for wrap in (
         lambda layer: layer,
         lambda layer: Stack([layer, Recurrent(LSTM(HIDDEN, HIDDEN))]),
@@ -219,7 +219,7 @@ def test_the_first_query_is_what_the_body_begins_with() -> None:
         assert state["query"].ne(0).all()
 
 
-def test_the_first_query_is_nothing_where_the_body_keeps_no_output() -> None:
+def test_the_first_query_is_zero_if_the_state_has_no_last_output() -> None:
     layer = decoder(contexts["before"](), wrap=lambda layer: Stack([layer, Residual(Recurrent(GRU(HIDDEN, HIDDEN)))]))
     assert last_output(layer.body, layer.start(memory()).substate("body")) is None
     assert layer.start(memory())["query"].eq(0).all()
@@ -228,7 +228,7 @@ def test_the_first_query_is_nothing_where_the_body_keeps_no_output() -> None:
 # Traits -----------------------------------------------------------------------------------------------------------
 
 
-def test_traits_are_the_bodys() -> None:
+def test_traits_are_those_of_the_body() -> None:
     def positioned(layer: Recurrent) -> Stack:
         return Stack([LearnedPositions(layer.input_size, 9), layer, BatchNorm(HIDDEN)])
 
@@ -236,7 +236,7 @@ def test_traits_are_the_bodys() -> None:
     assert decoder(NoContext(), wrap=positioned).traits == Traits(causal=True, max_length=9, rows_independent=False)
 
 
-# Bad input --------------------------------------------------------------------------------------------------------
+# Invalid input ----------------------------------------------------------------------------------------------------
 
 
 def complaint(make: Callable[[], object]) -> str:
@@ -245,7 +245,7 @@ def complaint(make: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def test_parts_that_do_not_meet() -> None:
+def test_parts_of_different_sizes_are_an_error() -> None:
     body = Recurrent(GRU(X + MEMORY, HIDDEN))
     context, combine, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), ConcatCombine(MEMORY, HIDDEN), NoBridge()
 
@@ -269,7 +269,7 @@ def test_parts_that_do_not_meet() -> None:
     assert about(body=small) == "body has input_size 5; expected more than 5, the width of context and input feeding."
 
 
-def test_a_score_of_other_sizes() -> None:
+def test_a_score_of_other_sizes_is_an_error() -> None:
     for score in (Additive(3, MEMORY), Bilinear(HIDDEN, 3), Bilinear(HIDDEN, MEMORY, heads=2)):
         actual = f"query_size {score.query_size}, key_size {score.key_size} and heads {score.heads}"
         expected = f"AttentionAfter: score has {actual}; expected 4, 5 and 1."
@@ -277,10 +277,10 @@ def test_a_score_of_other_sizes() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_memory_that_cannot_be_looked_at() -> None:
+def test_an_invalid_memory_is_an_error() -> None:
     for context in contexts.values():
         layer, source = decoder(context()), memory()
-        for given, lengths, expected in (
+        for memory_, lengths, expected in (
             (source[..., :4], None, "memory has 4 features per step (its last dimension); expected 5."),
             (source[0], None, "memory has shape [7, 5]; expected three dimensions, [batch, time, 5]."),
             (
@@ -291,11 +291,11 @@ def test_a_memory_that_cannot_be_looked_at() -> None:
             (source, SOURCE_LENGTHS + 1, "lengths has the value 8; expected at most 7, the number of steps."),
             (source, SOURCE_LENGTHS[:2], "lengths has shape [2]; expected [3], one number per row."),
         ):
-            sentence = complaint(lambda layer=layer, given=given, lengths=lengths: layer.start(given, lengths))
-            assert sentence == f"AttentionDecoder: {expected}"
+            message = complaint(lambda layer=layer, memory_=memory_, lengths=lengths: layer.start(memory_, lengths))
+            assert message == f"AttentionDecoder: {expected}"
 
 
-def test_a_decoder_without_a_beginning() -> None:
+def test_a_decoder_without_a_memory_is_an_error() -> None:
     layer = decoder(contexts["before"]())
     with pytest.raises(MissingMemory, match=r"Begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
@@ -303,7 +303,7 @@ def test_a_decoder_without_a_beginning() -> None:
     assert complaint(lambda: carried.start(memory())).startswith("CopyBridge: the encoder's final state has nothing;")
 
 
-def test_the_state_of_another_decoder() -> None:
+def test_the_state_of_another_decoder_is_an_error() -> None:
     layer, other = decoder(contexts["before"]()), decoder(contexts["after"]())
     assert "is it the state of another layer?" in complaint(lambda: layer(target(), state=other.start(memory())))
     assert complaint(lambda: layer(target()[:2], state=layer.start(memory()))) == (
@@ -312,7 +312,7 @@ def test_the_state_of_another_decoder() -> None:
     assert "expected" in complaint(lambda: layer(target(), state=State(hidden=torch.zeros(ROWS, HIDDEN))))
 
 
-def test_a_context_that_is_not_fed_has_no_first_step() -> None:
+def test_context_input_first_is_refused_with_attention_after() -> None:
     body = Recurrent(GRU(3, 4))
     with pytest.raises(
         ArgumentError, match="context_input is 'first'; expected 'every', since this context does not feed"

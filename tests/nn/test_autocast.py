@@ -1,4 +1,4 @@
-"""Under autocast, where products are in bfloat16 and weights stay in float32: all is near float32."""
+"""Under autocast, with products in bfloat16 and weights in float32, results are close to float32."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
 
 
 def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
-    """A decoder that asks an encoder's outputs before each step, with an additive score."""
+    """A decoder that attends to the outputs of an encoder before each step, with an additive score."""
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context, combine = AttentionBefore(SIZE, SIZE, "additive"), ConcatCombine(SIZE, SIZE)
     writer = AttentionDecoder(body, context, combine, LearnedBridge(SIZE, body))
@@ -42,13 +42,13 @@ def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
 
 
 def tagger() -> tuple[Model, Callable[[Model], Tensor]]:
-    """A CRF, whose sums over all sequences of tags would not survive bfloat16, on an LSTM."""
+    """A CRF on an LSTM; its sums over all tag sequences are not accurate in bfloat16."""
     model = Model(TokenEmbedding(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), CRF(SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
 
 
 @pytest.mark.parametrize("make", [rotary_decoder, bahdanau, tagger])
-def test_losses_and_gradients_are_near_those_of_float32(
+def test_losses_and_gradients_are_close_to_float32(
     make: Callable[[], tuple[Model | EncoderDecoder, Callable]],
 ) -> None:
     model, loss_of = make()
@@ -68,8 +68,8 @@ def test_losses_and_gradients_are_near_those_of_float32(
 
 
 @pytest.mark.parametrize("make", [rotary_decoder, bahdanau])
-def test_steps_are_near_one_call(make: Callable[[], tuple[Model | EncoderDecoder, Callable]]) -> None:
-    """What is stored between steps has the precision in which it was computed, and goes on from there."""
+def test_stepwise_outputs_are_close_to_one_call(make: Callable[[], tuple[Model | EncoderDecoder, Callable]]) -> None:
+    """States between steps keep the precision in which they were computed."""
     model, _ = make()
     written = TARGET if isinstance(model, EncoderDecoder) else TOKENS
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The conformance suite's other half: what a layer says to arguments that it can't use, before torch says anything."""
+"""The error messages of all layers for invalid arguments, which come before those of torch."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ROWS = 4
 
 
 def complaint(layer: Layer, *arguments: Any) -> str:
-    """What the layer says; it begins with the layer's name, and is one sentence."""
+    """The error message of a layer, which is one line and begins with the name of the layer."""
     with pytest.raises(ArgumentError) as caught:
         layer(*arguments)
     sentence = str(caught.value)
@@ -27,7 +27,7 @@ def complaint(layer: Layer, *arguments: Any) -> str:
 
 
 def ready(case: Case) -> tuple[Layer, torch.Tensor, torch.Tensor, State]:
-    """A layer, x, its lengths, and the state to begin with."""
+    """A layer, x, its lengths, and the initial state."""
     layer = case.layer()
     x, lengths = random_batch(layer)
     begin = case.initial_state(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
@@ -35,7 +35,7 @@ def ready(case: Case) -> tuple[Layer, torch.Tensor, torch.Tensor, State]:
 
 
 @every_class(where=lambda case: not reads_tokens(case.make()))
-def test_x(case: Case) -> None:
+def test_an_invalid_x_is_an_error(case: Case) -> None:
     layer, x, _, begin = ready(case)
     width, steps = layer.input_size, x.shape[1]
     wider = torch.cat([x, x], dim=2)
@@ -56,7 +56,7 @@ def test_x(case: Case) -> None:
 
 
 @every_class()
-def test_lengths(case: Case) -> None:
+def test_invalid_lengths_are_an_error(case: Case) -> None:
     layer, x, lengths, begin = ready(case)
     steps = x.shape[1]
 
@@ -72,7 +72,7 @@ def test_lengths(case: Case) -> None:
 
 
 @every_class()
-def test_a_state_of_another_layer(case: Case) -> None:
+def test_a_state_of_another_layer_is_an_error(case: Case) -> None:
     layer, x, _, begin = ready(case)
     names = sorted(layer.state_shapes())
     sentence = complaint(layer, x, None, State(stranger=torch.zeros(ROWS, 3)))
@@ -86,7 +86,7 @@ def test_a_state_of_another_layer(case: Case) -> None:
 
 
 @every_class()
-def test_a_state_that_does_not_fit(case: Case) -> None:
+def test_a_state_of_another_shape_is_an_error(case: Case) -> None:
     layer, x, _, begin = ready(case)
     two = complaint(layer, x, None, begin.select(torch.tensor([0, 1])))
     assert two.startswith("state[")
@@ -98,7 +98,7 @@ def test_a_state_that_does_not_fit(case: Case) -> None:
 
 
 @every_class(having=limited)
-def test_more_steps_than_it_takes(case: Case) -> None:
+def test_more_steps_than_the_maximum_are_an_error(case: Case) -> None:
     layer, x, _, begin = ready(case)
     most = layer.traits.max_length
     long = x[:, :1].expand(-1, most + 1, *x.shape[2:])
@@ -108,7 +108,7 @@ def test_more_steps_than_it_takes(case: Case) -> None:
 
 
 @every_class(having=lambda traits: limited(traits) and causal(traits))
-def test_more_steps_than_it_takes_after_earlier_ones(case: Case) -> None:
+def test_more_steps_than_the_maximum_after_earlier_ones_are_an_error(case: Case) -> None:
     layer, x, _, begin = ready(case)
     most = layer.traits.max_length
     long = x[:, :1].expand(-1, most, *x.shape[2:])

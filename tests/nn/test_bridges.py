@@ -1,4 +1,4 @@
-"""From the end of an encoder to the beginning of a decoder: any of the one with any of the other."""
+"""Bridges from the final state of every encoder to the initial state of every decoder."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def lstm(width: int = SIZE) -> Recurrent:
 
 
 def ragged(layer: Layer) -> tuple[Tensor, Tensor, State]:
-    """A memory, its lengths, and the state in which the layer that made it ended."""
+    """A memory, its lengths, and the final state of the layer that computed it."""
     x, lengths = torch.randn(3, 5, layer.input_size), torch.tensor([3, 5, 0])
     memory, final = layer(x, lengths)
     return memory, lengths, final
@@ -44,7 +44,7 @@ def ragged(layer: Layer) -> tuple[Tensor, Tensor, State]:
 
 
 @pytest.mark.parametrize("layer", [gru(), lstm(), Stack([lstm(), gru()])], ids=["gru", "lstm", "deep"])
-def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
+def test_a_copy_bridge_returns_the_state_of_the_encoder(layer: Layer) -> None:
     memory, lengths, final = ragged(layer)
     begun = CopyBridge()(layer, memory, lengths, final)
     assert set(begun) == set(final)
@@ -53,8 +53,8 @@ def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
     assert begun.max_position == 0
 
 
-def test_a_carried_decoder_goes_on_where_the_encoder_ended() -> None:
-    """With the same weights and no context, source and target are one sequence."""
+def test_with_a_copied_state_the_decoder_continues_the_encoder() -> None:
+    """With equal weights and no context, source and target form one sequence."""
     layer = Stack([lstm(), lstm()]).double()
     decoder = AttentionDecoder(layer, NoContext(), ConcatCombine(0, SIZE), CopyBridge())
     x = torch.randn(2, 9, SIZE, dtype=torch.float64)
@@ -66,7 +66,7 @@ def test_a_carried_decoder_goes_on_where_the_encoder_ended() -> None:
 @pytest.mark.parametrize(
     ("pool", "pooled"), [("mean", [2.0, 3.0, 0.0]), ("max", [3.0, 5.0, 0.0]), ("last", [3.0, 5.0, 0.0])]
 )
-def test_a_learned_bridge(pool: str, pooled: list[float]) -> None:
+def test_a_learned_bridge_equals_its_formula(pool: str, pooled: list[float]) -> None:
     body = Stack([lstm(), gru()])
     learned = LearnedBridge(1, body, pool=pool)
     memory = torch.tensor([[[1.0], [2.0], [3.0], [9.0], [9.0]], [[1.0], [2.0], [3.0], [4.0], [5.0]], [[9.0]] * 5])
@@ -78,7 +78,7 @@ def test_a_learned_bridge(pool: str, pooled: list[float]) -> None:
     assert begun.position.tolist() == [0, 0, 0]
 
 
-def test_a_learned_bridge_leaves_what_is_no_vector_as_the_body_has_it() -> None:
+def test_a_learned_bridge_maps_vectors_only() -> None:
     body = Stack([Window(SIZE, width=3), gru(3 * SIZE), SelfAttention(SIZE, heads=2, causal=True)])
     begun = LearnedBridge(6, body)(body, torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
     assert begun["0.recent"].eq(0).all()
@@ -86,7 +86,7 @@ def test_a_learned_bridge_leaves_what_is_no_vector_as_the_body_has_it() -> None:
     assert begun["2.keys"].shape == (3, 2, 0, 2)
 
 
-def test_a_fresh_start_knows_nothing() -> None:
+def test_without_a_bridge_the_state_is_independent_of_the_source() -> None:
     begun = NoBridge()(lstm(), torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
     assert begun["hidden"].eq(0).all()
     assert begun["cell"].eq(0).all()
@@ -120,12 +120,12 @@ different = {
 
 
 @pytest.mark.parametrize("pair", same.values(), ids=same)
-def test_where_cells_sizes_and_depth_agree_the_state_is_carried(pair) -> None:
+def test_the_state_is_copied_if_cells_sizes_and_depth_agree(pair) -> None:
     assert isinstance(choose_bridge(*pair()), CopyBridge)
 
 
 @pytest.mark.parametrize("pair", different.values(), ids=different)
-def test_elsewhere_the_bridge_is_learned(pair) -> None:
+def test_otherwise_the_bridge_is_learned(pair) -> None:
     encoder, body = pair()
     learned = choose_bridge(encoder, body)
     assert isinstance(learned, LearnedBridge)
@@ -150,7 +150,7 @@ encoders: dict[str, Callable[[], Layer]] = {
 
 
 def attentive(context: Callable[[int], Context], *cells: type[Cell]) -> Callable[[Layer], AttentionDecoder]:
-    """A decoder whose body is cells on cells."""
+    """A decoder with stacked cells as its body."""
 
     def make(encoder: Layer) -> AttentionDecoder:
         c = context(encoder.output_size)
@@ -173,7 +173,7 @@ decoders: dict[str, Callable[[Layer], Layer]] = {
 
 @pytest.mark.parametrize("decode", decoders.values(), ids=decoders)
 @pytest.mark.parametrize("encode", encoders.values(), ids=encoders)
-def test_any_encoder_goes_with_any_decoder(encode, decode) -> None:
+def test_every_encoder_works_with_every_decoder(encode, decode) -> None:
     encoder = encode().double()
     decoder = decode(encoder).double()
     x, lengths = torch.randn(3, 5, SIZE, dtype=torch.float64).requires_grad_(), torch.tensor([3, 5, 0])
@@ -182,7 +182,7 @@ def test_any_encoder_goes_with_any_decoder(encode, decode) -> None:
     y, _ = decoder(target, state=decoder.start(memory, lengths, final))
 
     (to_x,) = torch.autograd.grad(y.square().sum(), x, retain_graph=True)
-    assert to_x[torch.arange(5) < lengths.unsqueeze(1)].abs().sum() > 0  # what is written depends on the source
+    assert to_x[torch.arange(5) < lengths.unsqueeze(1)].abs().sum() > 0  # the output depends on the source
     assert to_x[torch.arange(5) >= lengths.unsqueeze(1)].eq(0).all()
     alone, ended = encoder(x[:1, :3])  # a row alone, one word at a time
     state = decoder.start(alone, final=ended)
@@ -194,21 +194,21 @@ def test_any_encoder_goes_with_any_decoder(encode, decode) -> None:
 # Bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_carried() -> None:
+def test_a_state_that_can_not_be_copied_is_an_error() -> None:
     memory, lengths, final = ragged(gru())
-    for body, message, actual, expected in (
+    for body, state, actual, expected in (
         (gru(), None, "nothing", "[[3, 4]]"),
         (lstm(), final, "the shapes [[3, 4]]", "[[3, 4], [3, 4]]"),
         (Recurrent(GRU(4, 5)), final, "the shapes [[3, 4]]", "[[3, 5]]"),
         (gru(), final.select(torch.tensor([0])), "the shapes [[1, 4]]", "[[3, 4]]"),
     ):
         with pytest.raises(ArgumentError) as caught:
-            CopyBridge()(body, memory, lengths, message)
-        wrong = f"CopyBridge: the encoder's final state has {actual}; expected the shapes {expected}"
-        assert str(caught.value) == f"{wrong}, as the decoder's body has; or use LearnedBridge."
+            CopyBridge()(body, memory, lengths, state)
+        message = f"CopyBridge: the encoder's final state has {actual}; expected the shapes {expected}"
+        assert str(caught.value) == f"{message}, as the decoder's body has; or use LearnedBridge."
 
 
-def test_the_state_is_carried_by_order_whatever_the_parts_are_called() -> None:
+def test_the_state_is_copied_by_order_whatever_the_names_of_layers() -> None:
     encoder, body = Recurrent(GRU(3, 4)), recurrent_stack("gru", 5, 4)
     assert isinstance(choose_bridge(encoder, body), CopyBridge)
     memory, final = encoder(torch.randn(2, 6, 3))

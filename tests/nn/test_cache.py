@@ -1,4 +1,4 @@
-"""The key-value cache: room that doubles, rows at their own positions, and when it is written in place."""
+"""The key-value cache: doubled capacity, rows at their own positions, and writes in place."""
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def test_capacity_doubles_when_full():
 
 
 @torch.no_grad()
-def test_a_long_piece_gets_the_room_that_it_needs():
+def test_a_long_chunk_gets_the_capacity_that_it_needs():
     layer = causal()
     _, state = layer(random(2, 2, 8))
     _, state = layer(random(2, 9, 8), state=state)
@@ -45,7 +45,7 @@ def test_a_long_piece_gets_the_room_that_it_needs():
 def test_a_step_without_gradients_writes_in_place():
     layer = causal()
     _, state = layer(random(2, 3, 8))
-    _, state = layer(random(2, 1, 8), state=state)  # grows, and so has room
+    _, state = layer(random(2, 1, 8), state=state)  # the storage grows, with room for more
     before = {name: (tensor.data_ptr(), tensor.clone()) for name, tensor in state.items()}
     _, after = layer(random(2, 1, 8), state=state)
     for name, (address, values) in before.items():
@@ -54,7 +54,7 @@ def test_a_step_without_gradients_writes_in_place():
         assert not torch.equal(after[name][:, :, 4], values[:, :, 4])
 
 
-def test_a_step_with_gradients_leaves_what_it_was_given():
+def test_a_step_with_gradients_does_not_change_its_input_state():
     layer = causal()
     _, state = layer(random(2, 3, 8))
     _, state = layer(random(2, 1, 8), state=state)
@@ -65,7 +65,7 @@ def test_a_step_with_gradients_leaves_what_it_was_given():
         assert after[name].data_ptr() != state[name].data_ptr()
 
 
-def test_in_place_and_out_of_place_give_the_same():
+def test_in_place_and_out_of_place_writes_give_the_same():
     layer, x = causal(window=4, rotary=Rotary(2)), random(2, 9, 8)
     outputs = []
     for grad in (True, False):
@@ -88,8 +88,8 @@ def test_each_row_writes_at_its_own_position():
 @given(
     pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6), grouped=st.booleans()
 )
-def test_ragged_rows_in_place(pieces, grouped):
-    """As the conformance suite asks, but without gradients, where storage is shared from step to step."""
+def test_ragged_rows_are_written_in_place(pieces, grouped):
+    """As in the conformance suite, but without gradients, where steps share storage."""
     layer = causal(kv_heads=2 if grouped else None, rotary=Rotary(2))
     ends = torch.tensor(pieces).cumsum(0)
     x = random(3, int(ends[-1].max()) or 1, 8)
@@ -107,7 +107,7 @@ def test_ragged_rows_in_place(pieces, grouped):
 
 
 @torch.no_grad()
-def test_rows_leave_and_join_in_the_middle():
+def test_rows_leave_and_join_between_steps():
     layer, x = causal(rotary=Rotary(2)), random(4, 12, 8)
     whole, _ = layer(x)
     _, state = layer(x[:3, :5], torch.tensor([5, 2, 4]))  # rows 0 to 2 at positions 5, 2 and 4
@@ -124,7 +124,7 @@ def test_rows_leave_and_join_in_the_middle():
 
 @torch.no_grad()
 def test_selected_rows_are_copies():
-    """Beams that begin as one row go on as two."""
+    """A row selected twice continues as two independent beams."""
     layer = causal()
     _, state = layer(random(1, 3, 8), torch.tensor([1]))  # with room left
     beams = state.select(torch.tensor([0, 0]))
@@ -134,7 +134,7 @@ def test_selected_rows_are_copies():
 
 
 @torch.no_grad()
-def test_the_cache_never_writes_into_what_the_caller_gave():
+def test_the_cache_never_writes_into_tensors_of_the_caller():
     layer = PlainSelfAttention(4, causal=True)
     x, lengths = torch.randn(2, 5, 4), torch.tensor([1, 2])
     for given_lengths in (lengths, None):
@@ -145,7 +145,7 @@ def test_the_cache_never_writes_into_what_the_caller_gave():
         assert torch.equal(x, before)
 
 
-def test_a_look_without_gradients_leaves_the_backward_pass_whole() -> None:
+def test_a_step_without_gradients_does_not_break_the_backward_pass() -> None:
     layer = SelfAttention(4, heads=1, causal=True)
     _, state = layer(torch.randn(1, 1, 4))
     y, state = layer(torch.randn(1, 1, 4), state=state)
@@ -166,8 +166,8 @@ def test_reserved_storage_is_used_from_the_first_step() -> None:
     assert_close(y, layer(x)[0])
 
 
-def test_a_state_that_a_step_wrote_into_is_refused() -> None:
-    """Two ways from one state: the second would find the first one's keys in its cache."""
+def test_a_state_overwritten_by_a_step_is_refused() -> None:
+    """A second step from one state would find the keys of the first in its cache."""
     layer, x = SelfAttention(4, heads=1, causal=True), torch.randn(2, 1, 4)
     with torch.no_grad():
         _, state = layer(torch.randn(2, 3, 4))
@@ -181,7 +181,7 @@ def test_a_state_that_a_step_wrote_into_is_refused() -> None:
     assert torch.equal(y, expected)
 
 
-def test_a_model_refuses_a_state_that_it_used_up() -> None:
+def test_a_model_refuses_an_overwritten_state() -> None:
     model = Model(TokenEmbedding(5, 4), SelfAttention(4, heads=1, causal=True), PerToken(4, 5))
     tokens = torch.tensor([[1, 2, 3]])
     with torch.no_grad():
@@ -193,13 +193,13 @@ def test_a_model_refuses_a_state_that_it_used_up() -> None:
 
 
 @torch.no_grad()
-def test_level_rows_and_others_are_stored_the_same() -> None:
+def test_aligned_and_unaligned_rows_are_stored_the_same() -> None:
     layer, x = causal(), random(3, 6, 8)
-    level, ragged = None, None
+    aligned, ragged = None, None
     for step in range(6):
-        one, level = layer(x[:, step : step + 1], state=level)
-        looser = (
+        actual, aligned = layer(x[:, step : step + 1], state=aligned)
+        unaligned = (
             None if ragged is None else ragged.with_position(ragged.position, ragged.max_position + 1)
         )  # so none is at it
-        other, ragged = layer(x[:, step : step + 1], state=looser)
-        assert_close(one, other)
+        expected, ragged = layer(x[:, step : step + 1], state=unaligned)
+        assert_close(actual, expected)

@@ -1,4 +1,4 @@
-"""What cells are besides their equations, which the conformance suite holds against the textbook."""
+"""Properties of cells besides their equations, which the conformance suite tests."""
 
 import pytest
 import torch
@@ -36,7 +36,7 @@ def test_biases_can_be_off(cell: type[Cell]) -> None:
 
 
 @every_cell
-def test_one_step_is_what_the_layer_does(cell: type[Cell]) -> None:
+def test_one_step_equals_that_of_the_layer(cell: type[Cell]) -> None:
     layer = randomized(cell(3, 4))
     before = State({name: torch.randn(2, 4).double() for name in cell.carries})
     x = torch.randn(2, 3).double()
@@ -78,7 +78,7 @@ def test_with_weights_replaces_weights_for_one_call() -> None:
 
 
 def replacing_gru(weights: dict[str, torch.Tensor], x: torch.Tensor, after: bool) -> torch.Tensor:
-    """h' = (1 − z) ⊙ h + z ⊙ h̃: z says how much is replaced (Chung et al. 2014)."""
+    """h' = (1 − z) ⊙ h + z ⊙ h̃: z is the share that is replaced (Chung et al. 2014)."""
     W_x, W_h, b = (weights[name].chunk(3) for name in ("input_weight", "recurrent_weight", "bias"))
     h, outputs = torch.zeros(x.shape[0], 4).double(), []
     for x_t in x.unbind(1):
@@ -92,7 +92,7 @@ def replacing_gru(weights: dict[str, torch.Tensor], x: torch.Tensor, after: bool
 
 
 @pytest.mark.parametrize("cell", [GRU, GRUAfter])
-def test_flip_update_is_the_other_equation(cell: type[Cell]) -> None:
+def test_flip_update_equals_the_other_equation(cell: type[Cell]) -> None:
     theirs, ours = randomized(cell(3, 4)), cell(3, 4).double()
     ours.load_state_dict(flip_update(theirs.state_dict()))
     x = torch.randn(2, 6, 3).double()
@@ -101,7 +101,7 @@ def test_flip_update_is_the_other_equation(cell: type[Cell]) -> None:
     assert not torch.allclose(Recurrent(theirs)(x)[0], expected)
 
 
-def test_flip_update_takes_the_weights_of_a_layer() -> None:
+def test_flip_update_converts_the_weights_of_a_layer() -> None:
     layer = Recurrent(GRUAfter(3, 4), initial="learned")
     flipped = flip_update(layer.state_dict())
     assert torch.equal(flipped["cell.bias"].chunk(3)[1], -layer.cell.bias.chunk(3)[1])
@@ -109,12 +109,12 @@ def test_flip_update_takes_the_weights_of_a_layer() -> None:
     assert torch.equal(flipped["first.hidden"], layer.first["hidden"])
 
 
-def test_the_same_weights_mean_another_thing_with_the_reset_gate_after_the_product() -> None:
+def test_the_reset_gate_after_the_product_gives_another_output() -> None:
     before, after = randomized(GRU(3, 4, bias=False)), GRUAfter(3, 4, bias=False).double()
     after.load_state_dict(before.state_dict())
     x = torch.randn(2, 6, 3).double()
     ours, theirs = Recurrent(before)(x)[0], Recurrent(after)(x)[0]
-    torch.testing.assert_close(ours[:, 0], theirs[:, 0])  # from h = 0 they can't be told apart
+    torch.testing.assert_close(ours[:, 0], theirs[:, 0])  # equal from h = 0
     assert not torch.allclose(ours[:, 1], theirs[:, 1])
 
 
@@ -131,11 +131,11 @@ def test_the_gradient_of_a_linear_rnn_is_a_power_of_its_matrix() -> None:
     torch.testing.assert_close(jacobian, torch.linalg.matrix_power(cell.recurrent_weight.detach(), 7))
 
 
-def test_every_cell_names_its_equation_by_its_name() -> None:
+def test_every_cell_has_its_equation_by_name() -> None:
     assert {name: cell.equation for name, cell in CELLS.items()} == {name: name for name in CELLS}
 
 
-def test_as_replacement_swaps_the_update_gate() -> None:
+def test_as_replacement_flips_the_update_gate() -> None:
     layer = Recurrent(GRU(3, 4))
     with record("gates") as seen:
         layer(torch.randn(2, 5, 3))

@@ -1,4 +1,4 @@
-"""The quick check of user-defined parts: one that breaks a promise gets the sentence for it, a sound one gets none."""
+"""The check of user-defined parts: each violation has its message, and a correct part has none."""
 
 from collections.abc import Callable
 
@@ -99,7 +99,7 @@ class CountsPadding(Sound):
 
 
 class Waits(Sound):
-    """Keeps no row waiting: its state counts every call."""
+    """Changes waiting rows too: its state counts every call."""
 
     def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
         y, _ = super().mix(x, lengths, state)
@@ -107,7 +107,7 @@ class Waits(Sound):
 
 
 class Rough(Sound):
-    """√ of what may be 0."""
+    """The square root of values that may be 0."""
 
     def state_shapes(self) -> Shapes:
         return {}
@@ -149,7 +149,7 @@ BROKEN: dict[type[Layer], str] = {
 
 
 def message_of(check: Callable[..., None], *args: object, **options: object) -> str:
-    """What the check finds."""
+    """The violations that the check finds."""
     with pytest.raises(Violation) as caught:
         check(*args, **options)
     return caught.value.problem.message
@@ -233,7 +233,7 @@ def test_violations_of_activations(kind: type[nn.Module], sentence: str | None) 
 
 
 class Squared(Dot):
-    """Not what the kernels compute."""
+    """Differs from the kernels."""
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         return super().scores(query, key) ** 2
@@ -306,7 +306,7 @@ def test_violations_of_heads(kind: type[PerToken], sentence: str) -> None:
 
 
 class Unsteady(Cell):
-    """Its step draws."""
+    """Its step is random."""
 
     parts = ("candidate",)
 

@@ -41,7 +41,7 @@ from tests.nn.suite import (
     trial_of,
 )
 
-# The first test checks the shape annotations of every call; the others run without, several times faster.
+# The first test checks the shape annotations of every call; the others run without them, several times faster.
 unchecked = pytest.mark.usefixtures("unchecked")
 few_examples = settings(
     max_examples=settings.default.max_examples // 4, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -51,7 +51,7 @@ few_examples = settings(
 
 
 @every(where=lambda case: case.reference is not None)
-def test_equals_the_textbook(case: Case) -> None:
+def test_the_output_equals_the_textbook_reference(case: Case) -> None:
     layer = case.layer()
     batch, ragged = random_batch(layer)
     for x, lengths in ((batch, None), (batch, ragged), (batch[:1, :1], None)):
@@ -67,7 +67,7 @@ def test_gradients_equal_finite_differences(case: Case) -> None:
     x, lengths = random_x(layer, rows=3, steps=3), torch.tensor([3, 0, 2])
     inputs = [tensor.requires_grad_() for tensor in (x, *layer.parameters()) if tensor.is_floating_point()]
 
-    def outputs(*_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # gradcheck changes in place what the layer reads
+    def outputs(*_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # gradcheck changes the inputs in place
         y, state = layer(x, lengths, case.initial_state(layer, 3))
         return y, *(state[name] for name in fixed_names(layer) if state[name].requires_grad)
 
@@ -79,7 +79,7 @@ def test_gradients_equal_finite_differences(case: Case) -> None:
 
 @every()
 @unchecked
-def test_passes_the_checks_of_user_defined_layers(case: Case) -> None:
+def test_layers_pass_the_checks_of_user_defined_layers(case: Case) -> None:
     trial = trial_of(case)
     for check in LAYER_CHECKS:
         check(trial)
@@ -248,7 +248,7 @@ def test_a_waiting_row_keeps_its_state(case: Case) -> None:
 
 
 @representatives()
-def test_no_steps(case: Case) -> None:
+def test_a_batch_may_have_no_steps(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
     for empty in (None, torch.zeros(ROWS, dtype=torch.int64)):
@@ -260,7 +260,7 @@ def test_no_steps(case: Case) -> None:
 
 
 @every_class()
-def test_no_rows(case: Case) -> None:
+def test_a_batch_may_have_no_rows(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
     for empty in (None, lengths[:0]):
@@ -270,7 +270,7 @@ def test_no_rows(case: Case) -> None:
 
 
 @representatives()
-def test_lengths_of_either_integer_type(case: Case) -> None:
+def test_lengths_may_be_int32_or_int64(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
     y, _ = layer(x, lengths.int(), case.initial_state(layer, ROWS))
@@ -306,7 +306,7 @@ def test_noise_is_drawn_in_training_only(case: Case) -> None:
     assert not torch.allclose(first, evaluated)
 
 
-# ReLU passes a gradient or not; a norm divides by a spread that may be nearly zero, here that of four numbers. For
+# ReLU passes a gradient or not; a norm divides by a deviation, here of four numbers, that may be nearly zero. For
 # these one rounding may change much, so the best of three draws counts.
 SHARP = (nn.ReLU, ReluRNN, LSTMLayerNorm)
 
@@ -342,7 +342,7 @@ def relative_error(case: Case, dtype: torch.dtype) -> float:
 
 @every_class()
 @unchecked
-def test_saves_and_loads(case: Case) -> None:
+def test_layers_save_and_load(case: Case) -> None:
     layer = case.layer()
     other = case.layer()
     other.load_state_dict(load(save(layer.state_dict())))

@@ -1,4 +1,4 @@
-"""Convolution over time, beyond what the conformance suite says of every layer."""
+"""Convolution over time, beyond the tests of every layer in the conformance suite."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def test_dilations_of_powers_of_two_reach_exponentially_far():
 
 
 @pytest.mark.parametrize(("kernel_size", "dilation"), [(1, 1), (3, 1), (3, 4), (2, 7)])
-def test_a_causal_kernel_sees_itself_and_what_is_d_apart_before(kernel_size, dilation):
+def test_a_causal_kernel_sees_its_step_and_earlier_ones_at_the_dilation(kernel_size, dilation):
     layer = CausalConvolution(2, 3, kernel_size, dilation=dilation)
     assert reaches(layer, 30) == sorted(30 - k * dilation for k in range(kernel_size))
 
@@ -52,7 +52,7 @@ def test_centered_equals_same_padding_of_torch(kernel_size, dilation):
 
 
 @pytest.mark.parametrize("kind", [GatedLinearConvolution, GatedTanhConvolution])
-def test_a_closed_gate_passes_nothing_and_an_open_one_everything(kind):
+def test_a_closed_gate_gives_zero_and_an_open_gate_the_candidate(kind):
     layer = kind(3, 4, kernel_size=2)
     x = torch.randn(2, 5, 3)
     values, _ = layer.layers["convolution"](x)
@@ -70,7 +70,7 @@ def test_the_linear_unit_equals_torch():
     assert_close(GatedLinearUnit(4)(x)[0], F.glu(x, dim=2))
 
 
-def test_gates_can_be_recorded_whatever_the_split():
+def test_recorded_gates_do_not_depend_on_the_chunks():
     layer, x = GatedTanhConvolution(3, 4, kernel_size=2), torch.randn(2, 5, 3)
     with record("gates") as whole:
         y, _ = layer(x)

@@ -1,4 +1,4 @@
-"""What `recurrent_stack` builds. What it computes is asked by the conformance suite."""
+"""The layers that `recurrent_stack` builds. The conformance suite tests what they compute."""
 
 from typing import get_args
 
@@ -30,7 +30,7 @@ def dropouts(layer: torch.nn.Module) -> list[float]:
     input_size=st.integers(1, 5),
     hidden_size=st.integers(1, 3),
 )
-def test_widths_and_dropouts(
+def test_a_stack_has_its_widths_and_dropouts(
     cell, depth, bidirectional, connection, kind, dropout, input_dropout, input_size, hidden_size
 ):
     layer = recurrent_stack(
@@ -44,8 +44,8 @@ def test_widths_and_dropouts(
         input_dropout=input_dropout,
         dropout_kind=kind,
     )
-    each = hidden_size * (2 if bidirectional else 1)
-    width = input_size + depth * each if connection == "dense" else each
+    layer_width = hidden_size * (2 if bidirectional else 1)
+    width = input_size + depth * layer_width if connection == "dense" else layer_width
     y, _ = layer(torch.randn(2, 3, input_size))
     assert y.shape == (2, 3, width) == (2, 3, layer.output_size)
     assert layer.traits.causal is not bidirectional
@@ -63,12 +63,12 @@ def test_widths_and_dropouts(
     ],
 )
 def test_names_do_not_depend_on_dropout(connection: str, names: list[str]) -> None:
-    calm = recurrent_stack("gru", 3, 4, depth=2, connection=connection)
+    plain = recurrent_stack("gru", 3, 4, depth=2, connection=connection)
     noisy = recurrent_stack("gru", 3, 4, depth=2, connection=connection, dropout=0.5, input_dropout=0.5)
-    assert sorted(calm.state_shapes()) == sorted(noisy.state_shapes()) == names
-    noisy.load_state_dict(calm.state_dict())
+    assert sorted(plain.state_shapes()) == sorted(noisy.state_shapes()) == names
+    noisy.load_state_dict(plain.state_dict())
     x = torch.randn(2, 5, 3)
-    torch.testing.assert_close(noisy.eval()(x)[0], calm(x)[0])
+    torch.testing.assert_close(noisy.eval()(x)[0], plain(x)[0])
 
 
 def test_each_layer_that_keeps_the_width_has_a_residual_connection() -> None:
@@ -84,9 +84,9 @@ def test_settings_reach_every_cell() -> None:
     )
     layers = [part for part in layer.modules() if isinstance(part, Recurrent)]
     assert len(layers) == 4
-    for each in layers:
-        assert each.cell.bias is None
-        assert (each.initial_kind, each.weight_drop, each.zoneout) == ("learned", 0.1, 0.2)
+    for recurrent in layers:
+        assert recurrent.cell.bias is None
+        assert (recurrent.initial_kind, recurrent.weight_drop, recurrent.zoneout) == ("learned", 0.1, 0.2)
 
 
 def test_dropout_of_a_residual_is_of_the_requested_kind() -> None:
@@ -117,6 +117,6 @@ def test_registries_hold_the_names_of_the_config() -> None:
         ({"zoneout": 2.0}, ArgumentError, r"Recurrent: zoneout is 2\.0; expected a probability"),
     ],
 )
-def test_bad_settings_raise_clear_errors(settings: dict[str, object], error: type[Exception], sentence: str) -> None:
+def test_invalid_settings_are_errors(settings: dict[str, object], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         recurrent_stack(**{"cell": "lstm", "input_size": 3, "hidden_size": 4, **settings})

@@ -1,4 +1,4 @@
-"""The three ways through a linear layer, beyond what the conformance suite says of every layer."""
+"""The three dense layers, beyond the tests of every layer in the conformance suite."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ def test_over_tokens_features_are_separate():
     assert (x.grad.abs().sum(dim=(0, 1)) > 0).tolist() == [False, True, False]
 
 
-def test_over_both_holds_the_other_two():
+def test_over_both_includes_the_other_two():
     """W = W_tokens ⊗ W_features"""
     features, tokens = DenseOverFeatures(3, 4, bias=False), DenseOverTokens(4, 6, bias=False)
     both = DenseOverBoth(3, 4, 6, bias=False)
@@ -51,7 +51,7 @@ def test_a_longer_sequence_is_an_error(make):
 
 
 @pytest.mark.parametrize("make", fixed.values(), ids=fixed)
-def test_they_cannot_step(make):
+def test_dense_layers_over_tokens_can_not_step(make):
     layer = make()
     _, state = layer(torch.randn(2, 1, 3))
     with pytest.raises(CannotStep, match="Give it all steps in one call"):

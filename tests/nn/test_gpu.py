@@ -1,4 +1,4 @@
-"""On a CUDA device every layer computes what it computes on the CPU, and no step waits for the device."""
+"""On a CUDA device every layer equals itself on the CPU, and no step synchronizes."""
 
 import contextlib
 
@@ -21,7 +21,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def exact():
-    """Full float32 products: TF32 keeps three digits."""
+    """Disable TF32, which keeps three digits of float32 products."""
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         yield
 
@@ -37,7 +37,7 @@ def no_waiting():
 
 
 @every()
-def test_the_gpu_gives_what_the_cpu_gives(case):
+def test_outputs_equal_those_of_the_cpu(case):
     layer = case.layer(torch.float64)
     x, lengths = random_batch(layer)
     expected = forward_backward(layer, x, lengths, case.initial_state(layer, len(x)))
@@ -50,7 +50,7 @@ def test_the_gpu_gives_what_the_cpu_gives(case):
 
 
 @every(having=causal)
-def test_steps_do_not_wait_for_the_device(case):
+def test_steps_do_not_synchronize(case):
     layer = case.layer(torch.float32)
     x, lengths = random_batch(layer, dtype=torch.float32)
     layer, x, lengths = layer.cuda(), x.cuda(), lengths.cuda()
@@ -64,7 +64,7 @@ def test_steps_do_not_wait_for_the_device(case):
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", ["lstm", "gru-after", "rnn", "rnn-relu"])
-def test_vendor_equals_reference(name, dtype):
+def test_the_vendor_kernel_equals_the_reference(name, dtype):
     layer = Recurrent(CELLS[name](16, 32)).cuda().to(dtype)
     x, lengths = torch.randn(5, 20, 16, device="cuda", dtype=dtype), torch.tensor([20, 0, 1, 7, 19], device="cuda")
     with kernels.use("vendor"):
@@ -81,7 +81,7 @@ def test_vendor_equals_reference(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_a_frozen_cell_stays_to_the_bit(dtype):
+def test_a_frozen_cell_is_kept_bit_for_bit(dtype):
     layer = Recurrent(LSTM(16, 64)).cuda().to(dtype)
     x = torch.randn(3, 12, 16, device="cuda", dtype=dtype)
     _, short = layer(x[:, :5])
@@ -98,7 +98,7 @@ def test_gradients_flow_in_eval_mode():
     assert layer.cell.recurrent_weight.grad.abs().sum() > 0
 
 
-def test_mixed_devices_are_a_sentence():
+def test_mixed_devices_are_an_error():
     layer, x = Recurrent(GRU(3, 4)).cuda(), torch.randn(2, 5, 3)
     with pytest.raises(ArgumentError, match=r"x is on cpu; expected cuda:0, where the weights are"):
         layer(x)

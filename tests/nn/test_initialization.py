@@ -1,4 +1,4 @@
-"""Each scheme by the property that defines it."""
+"""Each scheme has the property that defines it."""
 
 import math
 
@@ -52,7 +52,7 @@ def test_he_keeps_the_variance_through_relu(gain: float | None) -> None:
     assert_normal(filled("he-normal", gain), deviation)
 
 
-def test_uniform_and_normal_take_their_size() -> None:
+def test_uniform_and_normal_have_their_size() -> None:
     assert_uniform(filled("uniform"), 0.1)
     assert_uniform(filled("uniform", 0.08), 0.08)
     assert_normal(filled("normal"), 0.02)
@@ -65,7 +65,7 @@ def test_orthogonal_keeps_lengths() -> None:
         torch.testing.assert_close(weight.T @ weight, (gain or 1) ** 2 * torch.eye(FAN_IN), rtol=0, atol=1e-4)
 
 
-def test_identity_and_zero() -> None:
+def test_identity_and_zero_fill_their_values() -> None:
     assert torch.equal(filled("identity"), torch.eye(FAN_OUT, FAN_IN))
     assert torch.equal(filled("identity", 0.5), 0.5 * torch.eye(FAN_OUT, FAN_IN))
     assert filled("zero").eq(0).all()
@@ -76,13 +76,13 @@ def test_identity_and_zero() -> None:
 
 @pytest.mark.parametrize("cell", [*CELLS.values(), MinimalGated])
 def test_each_part_of_a_cell_is_initialized_separately(cell: type) -> None:
-    one = cell(60, 50)
+    new_cell = cell(60, 50)
     bound = math.sqrt(6 / (60 + 50))
-    for weight in one.input_weight.chunk(len(cell.parts)):
+    for weight in new_cell.input_weight.chunk(len(cell.parts)):
         assert_close_to_bound(weight, bound)
-    for weight in one.recurrent_weight.chunk(len(cell.parts)):
+    for weight in new_cell.recurrent_weight.chunk(len(cell.parts)):
         torch.testing.assert_close(weight @ weight.T, torch.eye(50), rtol=0, atol=1e-5)
-    biases = dict(zip(cell.parts, one.bias.chunk(len(cell.parts)), strict=True))
+    biases = dict(zip(cell.parts, new_cell.bias.chunk(len(cell.parts)), strict=True))
     for part, bias in biases.items():
         assert bias.eq(1 if part == "forget" else 0).all()
 
@@ -104,7 +104,7 @@ def test_only_the_forget_gate_starts_open() -> None:
 
 
 def test_initializing_twice_with_one_seed_gives_the_same() -> None:
-    """Nothing is added to what was there: a forget bias of 1 stays 1."""
+    """Values are replaced, not added: a forget bias of 1 stays 1."""
     cell = GRUAfter(3, 4)
     nn.init.ones_(cell.candidate_bias)
     nn.init.ones_(cell.bias)
@@ -166,7 +166,7 @@ def test_initialization_records_no_gradient() -> None:
 # The prior of the classes ----------------------------------------------------------------------------------------
 
 
-def test_the_logarithm_of_the_prior() -> None:
+def test_log_prior_is_the_logarithm_of_the_frequencies() -> None:
     expected = torch.tensor([0.5, 0.25, 0.25]).log()
     torch.testing.assert_close(log_prior(torch.tensor([2.0, 1.0, 1.0])), expected)
     torch.testing.assert_close(log_prior(torch.tensor([20, 10, 10])), expected)
@@ -184,18 +184,18 @@ def test_a_class_that_never_occurs_has_a_small_prior() -> None:
 
 
 @pytest.mark.parametrize("argument", ["weights", "recurrent"])
-def test_unknown_schemes(argument: str) -> None:
+def test_an_unknown_scheme_is_an_error(argument: str) -> None:
     with pytest.raises(UnknownName, match=r"unknown initialization 'orthogonl'\. Did you mean 'orthogonal'\?"):
         initialize(LSTM(3, 4), **{argument: "orthogonl"})
 
 
-def test_a_scheme_that_cannot_fill_a_vector() -> None:
+def test_a_scheme_that_can_not_fill_a_vector_is_an_error() -> None:
     with pytest.raises(
         ArgumentError, match=r"initialize: biases is 'orthogonal'; expected 'zero', 'uniform' or 'normal'"
     ):
         initialize(LSTM(3, 4), biases="orthogonal")
 
 
-def test_every_scheme_is_tested_here() -> None:
+def test_every_scheme_is_tested() -> None:
     glorot, he = ("glorot-uniform", "glorot-normal"), ("he-uniform", "he-normal")
     assert set(SCHEMES) == {"uniform", "normal", *glorot, *he, "orthogonal", "identity", "zero"}

@@ -1,4 +1,4 @@
-"""MLP-Mixer, beyond what the conformance suite says of every layer."""
+"""MLP-Mixer, beyond the tests of every layer in the conformance suite."""
 
 import pytest
 import torch
@@ -24,14 +24,14 @@ def test_a_block_equals_the_code_of_the_paper():
     assert_close(block(x)[0], expected)
 
 
-def test_token_mixing_treats_all_features_alike():
+def test_token_mixing_has_the_same_weights_for_all_features():
     layer, x = TokenMixing(4, length=6, hidden_size=5), torch.randn(2, 6, 4)
     order = torch.tensor([2, 0, 3, 1])
     assert_close(layer(x[..., order])[0], layer(x)[0][..., order])
 
 
-def test_values_of_a_norm_at_padding_reach_no_token():
-    """A norm's shift β is not zero; beyond a row's length it must not enter the sum over tokens."""
+def test_norm_outputs_on_padding_do_not_reach_other_tokens():
+    """The shift β of a norm is not zero; on padding it must not enter the sum over tokens."""
     block, x = MixerBlock(4, length=6, token_hidden_size=5, hidden_size=7), torch.randn(1, 6, 4)
     with torch.no_grad():
         block.layers["tokens"].layers["norm"].bias.fill_(3.0)
@@ -51,7 +51,7 @@ def test_a_longer_sequence_is_an_error():
         MixerBlock(3, length=6, token_hidden_size=4, hidden_size=4)(torch.randn(2, 7, 3))
 
 
-def test_it_cannot_step():
+def test_a_mixer_can_not_step():
     block = MixerBlock(3, length=6, token_hidden_size=4, hidden_size=4)
     _, state = block(torch.randn(2, 1, 3))
     with pytest.raises(CannotStep, match="Give it all steps in one call"):

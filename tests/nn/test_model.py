@@ -1,4 +1,4 @@
-"""Models as decoding, training and serving will use them: start and step, loss, rows that come and go, files."""
+"""Models as decoding, training and serving use them: start and step, loss, changing rows, files."""
 
 import copy
 from collections.abc import Callable
@@ -37,7 +37,7 @@ parts = TransformerConfig(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0
 
 
 def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
-    """A bidirectional GRU, and a GRU that looks before it writes."""
+    """A bidirectional GRU encoder and a GRU decoder that attends before each step."""
     reader = Bidirectional(Recurrent(GRU(SIZE, 5)), Recurrent(GRU(SIZE, 5)))
     body = Recurrent(GRU(SIZE + 10, SIZE))
     writer = AttentionDecoder(
@@ -53,7 +53,7 @@ def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
 
 
 def luong() -> EncoderDecoder:
-    """Deep LSTMs, the one going on where the other ended; input feeding; one table of words for input and output."""
+    """Deep LSTMs with a copied state, input feeding and tied embeddings."""
     reader = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     body = Stack([Recurrent(LSTM(2 * SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     context, combine = AttentionAfter(SIZE, SIZE, "bilinear"), TanhCombine(SIZE, SIZE)
@@ -92,13 +92,13 @@ every_writer = pytest.mark.parametrize("make", writers.values(), ids=writers)
 
 SOURCE = torch.tensor([[1, 2, 3, 4, 5], [6, 5, 0, 0, 0], [3, 3, 3, 3, 0]])
 SOURCE_LENGTHS = torch.tensor([5, 2, 4])
-SOME = torch.tensor([[0, 3, 4, 5, 8, 1], [0, 7, 2, 2, 6, 5], [0, 1, 1, 4, 3, 2]])
+TOKENS = torch.tensor([[0, 3, 4, 5, 8, 1], [0, 7, 2, 2, 6, 5], [0, 1, 1, 4, 3, 2]])
 TARGET = torch.tensor([[3, 4, 5, 8, 1, 0], [7, 2, 2, 6, 5, 0], [1, 1, 4, 3, 2, 0]])
 LENGTHS = torch.tensor([4, 6, 1])
 
 
 def ready(make: Callable[[], Model | EncoderDecoder]) -> Model | EncoderDecoder:
-    """In eval mode and float64, every weight off its starting point."""
+    """A model in eval mode and float64, with every weight perturbed."""
     model = make().double().eval()
     with torch.no_grad():
         for weight in model.parameters():
@@ -107,7 +107,7 @@ def ready(make: Callable[[], Model | EncoderDecoder]) -> Model | EncoderDecoder:
 
 
 def begin(model: Model | EncoderDecoder, rows: list[int] | None = None) -> State:
-    """The state before the first word of these rows, each read alone if there is one."""
+    """The initial state of these rows; a single row has no padding."""
     rows = [0, 1, 2] if rows is None else rows
     steps = int(SOURCE_LENGTHS[rows].max())
     return model.start(SOURCE[rows, :steps], SOURCE_LENGTHS[rows])
@@ -115,8 +115,8 @@ def begin(model: Model | EncoderDecoder, rows: list[int] | None = None) -> State
 
 def loss(model: Model | EncoderDecoder, lengths: Tensor | None):
     if isinstance(model, Model):
-        return model.loss(SOME, TARGET, lengths)
-    return model.loss(SOURCE, SOME, TARGET, SOURCE_LENGTHS, lengths)
+        return model.loss(TOKENS, TARGET, lengths)
+    return model.loss(SOURCE, TOKENS, TARGET, SOURCE_LENGTHS, lengths)
 
 
 def assert_close(actual: Tensor, expected: Tensor) -> None:
@@ -124,7 +124,7 @@ def assert_close(actual: Tensor, expected: Tensor) -> None:
 
 
 def one_by_one(model: Model | EncoderDecoder, row: int, words: Tensor) -> Tensor:
-    """Scores [time, vocabulary] of a row alone, a word at a time."""
+    """Logits [time, vocabulary] of a single row, one token at a time."""
     state, scores = begin(model, [row]), []
     for word in words:
         step, state = model.step(word.reshape(1, 1), state)
@@ -133,11 +133,11 @@ def one_by_one(model: Model | EncoderDecoder, row: int, words: Tensor) -> Tensor
 
 
 @every_writer
-def test_the_loss_is_what_the_steps_say(make) -> None:
+def test_the_loss_equals_that_of_single_steps(make) -> None:
     model = ready(make)
     total = torch.zeros((), dtype=torch.float64)
     for row, length in enumerate(LENGTHS.tolist()):
-        scores = one_by_one(model, row, SOME[row, :length])
+        scores = one_by_one(model, row, TOKENS[row, :length])
         total -= scores.log_softmax(dim=1)[torch.arange(length), TARGET[row, :length]].sum()
     result = loss(model, LENGTHS)
     assert_close(result.total, total)
@@ -145,11 +145,11 @@ def test_the_loss_is_what_the_steps_say(make) -> None:
 
 
 @every_writer
-def test_the_loss_is_of_real_words_alone(make) -> None:
+def test_the_loss_excludes_padding(make) -> None:
     model = ready(make)
     beyond = torch.arange(6) >= LENGTHS.unsqueeze(1)
     before = loss(model, LENGTHS)
-    SOME_OTHER, TARGET_OTHER = SOME.masked_fill(beyond, -1), TARGET.masked_fill(beyond, 10**6)
+    SOME_OTHER, TARGET_OTHER = TOKENS.masked_fill(beyond, -1), TARGET.masked_fill(beyond, 10**6)
     if isinstance(model, Model):
         after = model.loss(SOME_OTHER, TARGET_OTHER, LENGTHS)
     else:
@@ -159,15 +159,15 @@ def test_the_loss_is_of_real_words_alone(make) -> None:
 
 
 @every_writer
-def test_prompts_of_unequal_length_are_one_call(make) -> None:
+def test_prompts_of_unequal_length_equal_single_steps(make) -> None:
     model = ready(make)
     prompts = torch.tensor([2, 4, 0])
-    first, state = model.step(SOME[:, :4], begin(model), prompts)
+    first, state = model.step(TOKENS[:, :4], begin(model), prompts)
     assert state.position.tolist() == [2, 4, 0]
-    following = torch.stack([SOME[row, n : n + 2] for row, n in enumerate(prompts.tolist())])
+    following = torch.stack([TOKENS[row, n : n + 2] for row, n in enumerate(prompts.tolist())])
     second, state = model.step(following, state)
     for row, n in enumerate(prompts.tolist()):
-        alone = one_by_one(model, row, SOME[row, : n + 2])
+        alone = one_by_one(model, row, TOKENS[row, : n + 2])
         assert_close(first[row, :n], alone[:n])
         assert first[row, n:].eq(0).all()
         assert_close(second[row], alone[n:])
@@ -175,20 +175,20 @@ def test_prompts_of_unequal_length_are_one_call(make) -> None:
 
 @every_writer
 @pytest.mark.parametrize("prompts", [None, [2, 4, 1]], ids=["even", "uneven"])
-def test_next_is_the_last_step_and_the_head_runs_once_a_row(make, prompts: list[int] | None) -> None:
+def test_next_token_logits_are_those_of_the_last_step(make, prompts: list[int] | None) -> None:
     model, scored = ready(make), []
     lengths = None if prompts is None else torch.tensor(prompts)
-    every, _ = model.step(SOME[:, :4], begin(model), lengths)
+    every, _ = model.step(TOKENS[:, :4], begin(model), lengths)
     model.head.output.register_forward_pre_hook(lambda _, inputs: scored.append(inputs[0].shape[:-1].numel()))
-    scores, state = model.next_token_logits(SOME[:, :4], begin(model), lengths)
+    scores, state = model.next_token_logits(TOKENS[:, :4], begin(model), lengths)
     assert scored == [3]
     ends = [3, 3, 3] if prompts is None else [n - 1 for n in prompts]
     assert_close(scores, every[torch.arange(3), ends])
-    scores, state = model.next_token_logits(SOME[:, 4:5], state)
+    scores, state = model.next_token_logits(TOKENS[:, 4:5], state)
     assert state.position.tolist() == [end + 2 for end in ends]
 
 
-def test_the_longest_text_is_that_of_the_stem_or_the_body() -> None:
+def test_the_maximum_length_is_that_of_the_stem_or_the_body() -> None:
     assert transformer().max_length == 12
     assert bahdanau().max_length is None
     assert recurrent_language_model().max_length is None
@@ -197,15 +197,15 @@ def test_the_longest_text_is_that_of_the_stem_or_the_body() -> None:
 
 
 @pytest.mark.parametrize("make", [bahdanau, luong, transformer], ids=["bahdanau", "luong", "transformer"])
-def test_a_step_leaves_the_memory_alone_and_a_reorder_does_not_copy_it(make) -> None:
+def test_neither_a_step_nor_a_reorder_copies_the_memory(make) -> None:
     model = ready(make)
     with torch.no_grad():
         began = begin(model)
         memory = {name: (tensor, tensor.clone()) for name, tensor in began.items() if name in began.fixed}
         assert memory
         assert all("cross.layer" in name or "context" in name for name in memory)
-        _, state = model.next_token_logits(SOME[:, :2], began)
-        _, state = model.next_token_logits(SOME[:, 2:3], state.reorder([0, 2, 1]))
+        _, state = model.next_token_logits(TOKENS[:, :2], began)
+        _, state = model.next_token_logits(TOKENS[:, 2:3], state.reorder([0, 2, 1]))
     assert state.fixed == set(memory)
     for name, (tensor, before) in memory.items():
         assert state[name].data_ptr() == tensor.data_ptr()
@@ -213,42 +213,42 @@ def test_a_step_leaves_the_memory_alone_and_a_reorder_does_not_copy_it(make) -> 
 
 
 @every_writer
-def test_rows_come_and_go(make) -> None:
+def test_rows_join_and_leave_between_steps(make) -> None:
     model = ready(make)
-    alone = [one_by_one(model, row, SOME[row]) for row in range(3)]
+    alone = [one_by_one(model, row, TOKENS[row]) for row in range(3)]
     with torch.no_grad():  # as in decoding: a step may write in place
-        scores, state = model.step(SOME[:2, :2], begin(model, [0, 1]))  # two rows
+        scores, state = model.step(TOKENS[:2, :2], begin(model, [0, 1]))  # two rows
         assert_close(scores, torch.stack([alone[0][:2], alone[1][:2]]))
-        beams = torch.tensor([1, 0, 1])  # three hypotheses of them
-        scores, state = model.step(SOME[beams, 2:3], state.select(beams))
+        beams = torch.tensor([1, 0, 1])  # three hypotheses of the two rows
+        scores, state = model.step(TOKENS[beams, 2:3], state.select(beams))
         assert_close(scores[:, 0], torch.stack([alone[row][2] for row in beams]))
         state = State.cat([state, begin(model, [2])])  # a new row joins
-        words = torch.cat([SOME[beams, 3:4], SOME[2:, :1]])
+        words = torch.cat([TOKENS[beams, 3:4], TOKENS[2:, :1]])
         scores, state = model.step(words, state)
         assert_close(scores[:, 0], torch.stack([alone[1][3], alone[0][3], alone[1][3], alone[2][0]]))
-        state = state.remove(torch.tensor([0, 2]))  # two have ended
-        scores, state = model.step(torch.stack([SOME[0, 4:5], SOME[2, 1:2]]), state)
+        state = state.remove(torch.tensor([0, 2]))  # two rows have ended
+        scores, state = model.step(torch.stack([TOKENS[0, 4:5], TOKENS[2, 1:2]]), state)
         assert_close(scores[:, 0], torch.stack([alone[0][4], alone[2][1]]))
         assert state.position.tolist() == [5, 2]
 
 
 @every_writer
-def test_a_fork_of_a_state_goes_its_own_way(make) -> None:
-    """`select` is a copy: steps that write in place don't reach the other beam."""
+def test_selected_states_are_independent(make) -> None:
+    """`select` copies: steps that write in place don't change the other beam."""
     model = ready(make)
     with torch.no_grad():
-        _, state = model.step(SOME[:, :3], begin(model))
+        _, state = model.step(TOKENS[:, :3], begin(model))
         fork = state.select(torch.arange(3))
-        model.step(SOME[:, 3:], fork)
-        scores, _ = model.step(SOME[:, 3:], state)
-    assert_close(scores[0], one_by_one(model, 0, SOME[0])[3:])
+        model.step(TOKENS[:, 3:], fork)
+        scores, _ = model.step(TOKENS[:, 3:], state)
+    assert_close(scores[0], one_by_one(model, 0, TOKENS[0])[3:])
 
 
 @every_writer
-def test_the_forward_pass_is_before_the_head(make) -> None:
+def test_forward_returns_the_input_of_the_head(make) -> None:
     model = ready(make)
-    y, state = model(SOME, LENGTHS) if isinstance(model, Model) else model(SOURCE, SOME, SOURCE_LENGTHS, LENGTHS)
-    scores, after = model.step(SOME, begin(model), LENGTHS)
+    y, state = model(TOKENS, LENGTHS) if isinstance(model, Model) else model(SOURCE, TOKENS, SOURCE_LENGTHS, LENGTHS)
+    scores, after = model.step(TOKENS, begin(model), LENGTHS)
     assert_close(model.head(y, LENGTHS), scores)
     assert set(state) == set(after)
 
@@ -259,7 +259,7 @@ BEGIN = 0
 
 
 def copies(rows: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of 1 to 4 words to be written again, and an end after them; their lengths are those of the target."""
+    """Rows of 1 to 4 tokens to be copied, with an end token; their lengths are those of the target."""
     lengths = torch.randint(1, 5, (rows,))
     source = torch.randint(2, 6, (rows, 4))
     padded = torch.where(torch.arange(5) < lengths.unsqueeze(1), torch.nn.functional.pad(source, (0, 1)), 1)
@@ -281,9 +281,9 @@ def small_gru() -> EncoderDecoder:
     return EncoderDecoder(TokenEmbedding(6, 16), reader, TokenEmbedding(6, 16), writer, PerToken(64, 6))
 
 
-@pytest.mark.usefixtures("unchecked")  # hundreds of steps, all alike
+@pytest.mark.usefixtures("unchecked")  # hundreds of similar steps
 @pytest.mark.parametrize(("make", "steps"), [(small_gru, 150), (small_transformer, 150)], ids=["gru", "transformer"])
-def test_learns_to_copy(make, steps: int) -> None:
+def test_models_learn_to_copy(make, steps: int) -> None:
     model = make()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     for _ in range(steps):
@@ -310,7 +310,7 @@ def test_learns_to_copy(make, steps: int) -> None:
 
 
 @every_writer
-def test_saves_and_loads(make) -> None:
+def test_models_save_and_load(make) -> None:
     model, other = ready(make), ready(make)
     assert loss(model, LENGTHS).total != loss(other, LENGTHS).total
     other.load_state_dict(load(save(model.state_dict())))
@@ -318,7 +318,7 @@ def test_saves_and_loads(make) -> None:
 
 
 @every_writer
-def test_a_deep_copy_is_another_model(make) -> None:
+def test_a_deep_copy_shares_no_weights(make) -> None:
     model = ready(make)
     before = loss(model, LENGTHS).total
     twin = copy.deepcopy(model)
@@ -327,27 +327,27 @@ def test_a_deep_copy_is_another_model(make) -> None:
         for weight in twin.parameters():
             weight.zero_()
     assert torch.equal(loss(model, LENGTHS).total, before)
-    assert_close(loss(twin, LENGTHS).mean, torch.tensor(WORDS).double().log())  # tied weights went with it
+    assert_close(loss(twin, LENGTHS).mean, torch.tensor(WORDS).double().log())  # tied weights are copied together
 
 
-def test_a_tied_table_is_one_parameter_with_both_gradients() -> None:
+def test_a_tied_embedding_is_one_parameter_with_both_gradients() -> None:
     model = ready(luong)
     assert "head.output.weight" not in model.state_dict()
     assert sum(weight.shape == (WORDS, SIZE) for weight in model.parameters()) == 1
     table = model.target_stem.embedding.weight
-    y, _ = model(SOURCE, SOME, SOURCE_LENGTHS, LENGTHS)
+    y, _ = model(SOURCE, TOKENS, SOURCE_LENGTHS, LENGTHS)
     (gradient,) = torch.autograd.grad(loss(model, LENGTHS).total, table)
-    read = SOME[torch.arange(6) < LENGTHS.unsqueeze(1)].unique()
+    read = TOKENS[torch.arange(6) < LENGTHS.unsqueeze(1)].unique()
     unread = torch.tensor([word for word in range(WORDS) if word not in read])
     assert len(unread)
-    assert gradient[unread].abs().sum(dim=1).gt(0).all()  # from the output alone
+    assert gradient[unread].abs().sum(dim=1).gt(0).all()  # a gradient from the output alone
     (to_output,) = torch.autograd.grad(model.head.loss(y.detach(), TARGET, LENGTHS).total, table)
     assert_close(gradient[unread], to_output[unread])
     assert not torch.isclose(gradient[read], to_output[read]).any()
 
 
 def one_table() -> EncoderDecoder:
-    """One table of words for the source, the target and the output; the first of them looks at the second's."""
+    """One embedding for the source, the target and the output; the source stem refers to that of the target."""
     words = TokenEmbedding(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
     source = TokenEmbedding(WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE), tied=words)
     head = PerToken(SIZE, WORDS, tied=source.embedding)
@@ -355,7 +355,7 @@ def one_table() -> EncoderDecoder:
 
 
 @pytest.mark.parametrize("change", ["to", "copy", "assign", "meta", "file"])
-def test_one_table_for_both_stems_stays_one(change: str) -> None:
+def test_an_embedding_shared_by_both_stems_stays_shared(change: str) -> None:
     model = one_table()
     assert [name for name, weight in model.named_parameters() if weight.shape == (WORDS, SIZE)] == [
         "target_stem.embedding.weight"
@@ -378,76 +378,76 @@ def test_one_table_for_both_stems_stays_one(change: str) -> None:
     table = model.target_stem.embedding.weight
     assert model.source_stem.embedding.weight is table
     assert model.head.output.weight is table
-    model.loss(SOURCE, SOME, TARGET, SOURCE_LENGTHS, LENGTHS).total.backward()
+    model.loss(SOURCE, TOKENS, TARGET, SOURCE_LENGTHS, LENGTHS).total.backward()
     x, _ = model.source_stem(SOURCE)
     expected = table[SOURCE] * SIZE**0.5
     torch.testing.assert_close(x, model.source_stem.layers["positions"](expected)[0])
 
 
-# Sources and answers of other kinds -------------------------------------------------------------------------------
+# Sources and targets of other kinds -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stem", [ImageCNN(3, SIZE, widths=(4,)), PatchEmbedding(3, SIZE, 4)], ids=["grid", "patches"])
-def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
+def test_an_image_can_be_the_source(stem) -> None:
     model = ready(lambda: bahdanau(stem))
     pictures = torch.rand(3, 3, 8, 12, dtype=torch.float64)
     regions = torch.Size(stem.regions(8, 12)).numel()
     with record("attention") as seen:
-        whole = model.loss(pictures, SOME, TARGET, None, LENGTHS)
+        whole = model.loss(pictures, TOKENS, TARGET, None, LENGTHS)
     weights = seen["attention"]["decoder.context.memory"]["weights"]
     assert weights.shape == (3, 1, 6, regions)
     assert_close(weights.sum(dim=3), torch.ones(3, 1, 6, dtype=torch.float64))
     with pytest.raises(ArgumentError, match="lengths is given; expected None"):
-        model.loss(pictures, SOME, TARGET, torch.tensor([1, 2, 1]), LENGTHS)
+        model.loss(pictures, TOKENS, TARGET, torch.tensor([1, 2, 1]), LENGTHS)
     state = model.start(pictures[1:2])
-    scores, _ = model.step(SOME[1:2], state)
-    assert_close(scores, model.step(SOME, model.start(pictures))[0][1:2])
+    scores, _ = model.step(TOKENS[1:2], state)
+    assert_close(scores, model.step(TOKENS, model.start(pictures))[0][1:2])
     whole.total.backward()
     assert all(weight.grad is not None for weight in model.parameters())
 
 
-def test_frames_can_be_described_without_an_encoder() -> None:
+def test_frames_can_be_the_source_without_an_encoder() -> None:
     body = Recurrent(GRU(SIZE, SIZE))
-    reader = Identity(SIZE)
-    writer = AttentionDecoder(
-        body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), choose_bridge(reader, body)
+    no_encoder = Identity(SIZE)
+    attention_decoder = AttentionDecoder(
+        body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), choose_bridge(no_encoder, body)
     )
     model = ready(
         lambda: EncoderDecoder(
-            frame_embedding(3, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(SIZE, WORDS)
+            frame_embedding(3, SIZE), no_encoder, TokenEmbedding(WORDS, SIZE), attention_decoder, PerToken(SIZE, WORDS)
         )
     )
     series = torch.randn(3, 5, 3, dtype=torch.float64)
-    together, _ = model.step(SOME, model.start(series, SOURCE_LENGTHS))
-    alone, _ = model.step(SOME[1:2], model.start(series[1:2, :2]))
+    together, _ = model.step(TOKENS, model.start(series, SOURCE_LENGTHS))
+    alone, _ = model.step(TOKENS[1:2], model.start(series[1:2, :2]))
     assert_close(alone, together[1:2])
 
 
-def test_a_model_that_reads() -> None:
-    reader = Model(TokenEmbedding(WORDS, SIZE), encoder(parts), PerSequence(SIZE, 3)).eval()
-    together = reader.predict(SOME, LENGTHS)
+def test_models_predict_classes_and_tags_of_tokens_and_classes_of_images() -> None:
+    classifier = Model(TokenEmbedding(WORDS, SIZE), encoder(parts), PerSequence(SIZE, 3)).eval()
+    together = classifier.predict(TOKENS, LENGTHS)
     assert together.tolist() == [
-        reader.predict(SOME[row : row + 1, :n]).item() for row, n in enumerate(LENGTHS.tolist())
+        classifier.predict(TOKENS[row : row + 1, :n]).item() for row, n in enumerate(LENGTHS.tolist())
     ]
-    assert reader.loss(SOME, torch.tensor([0, 2, 1]), LENGTHS).count == 3
+    assert classifier.loss(TOKENS, torch.tensor([0, 2, 1]), LENGTHS).count == 3
 
     both = Bidirectional(Recurrent(GRU(SIZE, 3)), Recurrent(GRU(SIZE, 3)))
     tagger = Model(TokenEmbedding(WORDS, SIZE), both, CRF(6, 4)).eval()
-    assert tagger.predict(SOME, LENGTHS).shape == (3, 6)
+    assert tagger.predict(TOKENS, LENGTHS).shape == (3, 6)
 
-    watcher = Model(ImageCNN(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()
-    assert watcher.predict(torch.rand(2, 3, 6, 6)).shape == (2,)
+    image_classifier = Model(ImageCNN(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()
+    assert image_classifier.predict(torch.rand(2, 3, 6, 6)).shape == (2,)
 
 
-def test_a_carried_state_is_one_long_text() -> None:
+def test_a_carried_state_equals_one_long_text() -> None:
     model = ready(recurrent_language_model)
-    whole, _ = model(SOME)
-    first, state = model(SOME[:, :2])
-    second, _ = model(SOME[:, 2:], state=state.detach())
+    whole, _ = model(TOKENS)
+    first, state = model(TOKENS[:, :2])
+    second, _ = model(TOKENS[:, 2:], state=state.detach())
     assert_close(torch.cat([first, second], dim=1), whole)
 
 
-# Bad input --------------------------------------------------------------------------------------------------------
+# Invalid input ----------------------------------------------------------------------------------------------------
 
 
 def recurrent(width: int = SIZE, size: int = SIZE) -> Layer:
@@ -493,7 +493,7 @@ misfits = {
     ).start(torch.rand(1, 3, 8, 8)),
     "Model: head has one prediction per row; expected one per step, for a generative model.": lambda: Model(
         words, recurrent(), PerSequence(SIZE, 3)
-    ).start(SOME),
+    ).start(TOKENS),
     "AttentionDecoder: memory has 6 features per step (its last dimension); expected 8.": lambda: EncoderDecoder(
         words, recurrent(SIZE, 6), words, attending(), head
     ).start(SOURCE),
@@ -501,7 +501,7 @@ misfits = {
         words, recurrent(SIZE, 6), words, cross_decoder(parts), head
     ).start(SOURCE),
     "TokenEmbedding: tokens has the value 12; expected 0 to 8 (the vocabulary).": lambda: bahdanau().loss(
-        SOURCE, SOME + 4, TARGET
+        SOURCE, TOKENS + 4, TARGET
     ),
     "TokenEmbedding: tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": lambda: (
         bahdanau().start(torch.rand(2, 3))
@@ -514,29 +514,29 @@ misfits = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("complaint", "make"), misfits.items(), ids=range(len(misfits)))
-def test_what_does_not_fit(complaint: str, make) -> None:
+def test_parts_that_do_not_fit_are_an_error(complaint: str, make) -> None:
     with pytest.raises(ArgumentError) as caught:
         make()
     assert str(caught.value) == complaint
 
 
-def test_a_model_that_reads_the_whole_cannot_write() -> None:
+def test_a_model_that_is_not_causal_can_not_generate() -> None:
     for body in (encoder(parts), both_directions):
         with pytest.raises(
             CannotStep, match=r"^Model: it can't generate one token after another, .* Build it with a causal body\.$"
         ):
-            Model(words, body, head).start(SOME)
+            Model(words, body, head).start(TOKENS)
 
 
-def test_the_state_of_another_model() -> None:
+def test_the_state_of_another_model_is_an_error() -> None:
     model, other = ready(bahdanau), ready(luong)
     with pytest.raises(
         ArgumentError, match=r"^AttentionDecoder: state has the tensors .* is it the state of another layer\?"
     ):
-        model.step(SOME, begin(other))
+        model.step(TOKENS, begin(other))
 
 
-def test_lengths_are_not_for_images() -> None:
+def test_lengths_with_images_are_an_error() -> None:
     model = Model(PatchEmbedding(3, 4, patch=2), Recurrent(GRU(4, 5)), PerSequence(5, 2, pool="mean"))
     images = torch.randn(2, 3, 4, 4)
     with pytest.raises(ArgumentError, match="lengths is given; expected None, since all regions of an image are real"):
@@ -544,13 +544,13 @@ def test_lengths_are_not_for_images() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_state_is_a_state() -> None:
+def test_a_state_of_another_type_is_an_error() -> None:
     model = Model(TokenEmbedding(5, 4), Recurrent(GRU(4, 4)), PerToken(4, 5))
     with pytest.raises(ArgumentError, match="state is a dict; expected a State"):
         model.step(torch.tensor([[1]]), {})  # type: ignore[arg-type]
 
 
-def test_places_in_a_recording_are_the_parts_of_the_model() -> None:
+def test_recorded_names_are_the_modules_of_the_model() -> None:
     body = Stack([Recurrent(GRU(4, 4)), SelfAttention(4, heads=1)])
     model = Model(TokenEmbedding(5, 4), body, PerSequence(4, 2, pool="attention"))
     with record("gates", "attention") as seen:

@@ -1,4 +1,4 @@
-"""Heads, masks and the memory, beyond what the conformance suite says of every layer."""
+"""Heads, masks and the memory, beyond the tests of every layer in the conformance suite."""
 
 import copy
 
@@ -36,7 +36,7 @@ def weights_of(layer, x, lengths=None, state=None):
 
 
 @given(time=st.integers(1, 7), earlier=st.integers(0, 5), window=st.one_of(st.none(), st.integers(1, 9)))
-def test_a_causal_step_sees_itself_and_those_before_within_the_window(time, earlier, window):
+def test_a_causal_step_sees_the_steps_up_to_itself_within_the_window(time, earlier, window):
     layer = causal(window=window)
     state = layer(random(1, earlier, 8))[1] if earlier else None
     seen = weights_of(layer, random(1, time, 8), state=state)[0, 0] > 0
@@ -47,7 +47,7 @@ def test_a_causal_step_sees_itself_and_those_before_within_the_window(time, earl
 
 
 @given(time=st.integers(1, 7), length=st.integers(0, 7), window=st.one_of(st.none(), st.integers(1, 9)))
-def test_a_step_sees_what_is_real_on_both_sides_within_the_window(time, length, window):
+def test_a_step_sees_both_sides_within_the_window_but_no_padding(time, length, window):
     layer = SelfAttention(8, heads=1, window=window)
     seen = weights_of(layer, torch.randn(1, time, 8), torch.tensor([min(length, time)]))[0, 0] > 0
     for t in range(time):
@@ -63,7 +63,7 @@ def test_a_memory_is_seen_up_to_its_length():
 
 
 @pytest.mark.parametrize("fill", [1e4, float("nan"), float("inf")])
-def test_what_lies_beyond_a_memory_changes_nothing(fill):
+def test_padding_of_a_memory_changes_nothing(fill):
     layer, memory, lengths = CrossAttention(8, 6, heads=2), torch.randn(3, 4, 6), torch.tensor([4, 1, 0])
     x, other = torch.randn(3, 2, 8), memory.clone()
     other[1, 1:], other[2] = fill, fill
@@ -76,13 +76,13 @@ def test_what_lies_beyond_a_memory_changes_nothing(fill):
     assert all(torch.equal(actual, expected) for actual, expected in zip(*gradients, strict=True))
 
 
-def test_nothing_to_look_at_gives_the_output_bias():
+def test_without_keys_the_output_is_the_output_bias():
     layer = CrossAttention(8, 6, heads=2)
     y, _ = layer(torch.randn(1, 2, 8), state=layer.start(torch.randn(1, 4, 6), torch.tensor([0])))
     assert_close(y, layer.output.bias.expand(1, 2, 8))
 
 
-def test_a_memory_is_prepared_once():
+def test_a_memory_is_projected_once():
     layer = CrossAttention(8, 6, heads=2)
     state = layer.start(torch.randn(2, 4, 6))
     layer.key.forward = layer.value.forward = lambda memory: pytest.fail("the memory was mapped again")
@@ -91,8 +91,8 @@ def test_a_memory_is_prepared_once():
     assert state.position.tolist() == [2, 2]
 
 
-def test_steps_copy_nothing_that_is_stored(monkeypatch):
-    """A Gaussian score maps keys to more features than values have; both are stored at the kernel's width."""
+def test_steps_do_not_copy_the_cache(monkeypatch):
+    """A Gaussian score maps keys to more features than values have; both are stored at the width of the kernel."""
     for layer in (
         SelfAttention(8, heads=2, score="gaussian", causal=True),
         SelfAttention(8, heads=2, score=LowRank(4, 4, rank=2), causal=True),
@@ -114,7 +114,7 @@ def test_steps_copy_nothing_that_is_stored(monkeypatch):
 
 
 def test_a_gaussian_score_is_exact_far_from_zero():
-    """Where all keys are known; each head has a mean of its own."""
+    """This holds when all keys are known; each head subtracts its own mean."""
     layer = SelfAttention(4, heads=4, kv_heads=2, score="gaussian")
     with torch.no_grad():
         layer.key.bias += torch.tensor([1000.0, -2000.0])
@@ -129,7 +129,7 @@ def test_a_gaussian_score_is_exact_far_from_zero():
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("kv_heads", [4, 2])
-def test_recorded_weights_make_the_output(score, kv_heads):
+def test_recorded_weights_reproduce_the_output(score, kv_heads):
     layer, x = causal(score=score, kv_heads=kv_heads), random(2, 5, 8)
     weights = weights_of(layer, x)
     values = layer.value(x).unflatten(2, (kv_heads, 2)).transpose(1, 2).repeat_interleave(4 // kv_heads, dim=1)
@@ -137,7 +137,7 @@ def test_recorded_weights_make_the_output(score, kv_heads):
     assert_close(layer(x)[0], expected)
 
 
-def test_weights_recorded_step_by_step_are_those_of_one_call():
+def test_weights_recorded_stepwise_equal_those_of_one_call():
     layer, x = causal(window=3, rotary=Rotary(2)), random(2, 5, 8)
     with record("attention") as seen:
         state = None
@@ -146,14 +146,14 @@ def test_weights_recorded_step_by_step_are_those_of_one_call():
     assert_close(seen["attention"][""]["weights"], weights_of(layer, x))
 
 
-def test_recording_names_the_place():
+def test_recorded_names_are_paths_of_modules():
     layers = Stack({"lower": SelfAttention(4, 2), "upper": SelfAttention(4, 2)})
     with record("attention") as seen:
         layers(torch.randn(1, 3, 4))
     assert list(seen["attention"]) == ["lower", "upper"]
 
 
-def test_grouped_heads_are_heads_with_the_same_keys():
+def test_grouped_heads_equal_heads_with_the_same_keys():
     grouped, full = causal(kv_heads=2), causal()
     with torch.no_grad():
         for name in ("query", "output"):
@@ -166,22 +166,22 @@ def test_grouped_heads_are_heads_with_the_same_keys():
     whole, _ = full(x)
     assert_close(grouped(x)[0], whole)
     _, state = grouped(x[:, :4])
-    assert_close(grouped(x[:, 4:], state=state)[0], whole[:, 4:])  # one query takes a way of its own
+    assert_close(grouped(x[:, 4:], state=state)[0], whole[:, 4:])  # one query has its own code path
 
 
-def test_heads_are_apart():
-    """What head 1 reads reaches the output through its own columns of W_o alone."""
+def test_heads_are_independent():
+    """Head 1 reaches the output only through its own columns of W_o."""
     layer, x = SelfAttention(8, heads=2).double(), random(1, 3, 8)
     other = copy.deepcopy(layer)
     with torch.no_grad():
         other.query.weight[4:] += 1
-        for each in (layer, other):
-            each.output.weight.copy_(torch.eye(8))
+        for attention in (layer, other):
+            attention.output.weight.copy_(torch.eye(8))
     changed = (layer(x)[0] != other(x)[0]).any(dim=1)
     assert changed.tolist() == [[False] * 4 + [True] * 4]
 
 
-def test_without_projections_it_is_the_lectures_formula():
+def test_attention_without_projections_equals_its_formula():
     """y_t = Σ_s softmax_s(x_t · x_s) x_s"""
     x = random(2, 4, 3)
     y, _ = PlainSelfAttention(3)(x)
@@ -205,14 +205,14 @@ def test_rotary_scores_depend_on_the_distance_alone():
     assert abs(score(3, 1) - score(4, 1)) > 1e-3
 
 
-def test_rotary_attention_forgets_where_it_began():
-    """The same steps, later: the same output, if all that they see came along."""
+def test_rotary_attention_does_not_depend_on_the_first_position():
+    """The same steps at later positions give the same output within the window."""
     layer, x = causal(rotary=Rotary(2), window=3), random(1, 8, 8)
     late = layer(random(1, 40, 8))[1]
     assert_close(layer(x, state=late)[0][:, 2:], layer(x)[0][:, 2:])
 
 
-def test_what_is_not_causal_carries_nothing():
+def test_attention_that_is_not_causal_has_no_state():
     layer = SelfAttention(8, heads=2)
     _, state = layer(torch.randn(2, 3, 8))
     assert dict(state) == {}
@@ -220,7 +220,7 @@ def test_what_is_not_causal_carries_nothing():
         layer(torch.randn(2, 1, 8), state=state)
 
 
-# Bad input ---------------------------------------------------------------------------------------------------------
+# Invalid input -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_what_is_not_causal_carries_nothing():
         ),
     ],
 )
-def test_bad_settings_are_sentences(make, sentence):
+def test_invalid_settings_are_errors(make, sentence):
     with pytest.raises(ArgumentError, match=f"^{sentence}"):
         make()
 
@@ -274,7 +274,7 @@ def test_a_score_by_name_needs_the_heads_of_the_layer_too(monkeypatch):
         SelfAttention(8, 4, score="mine")
 
 
-def test_a_layer_that_has_no_memory_says_how_to_begin():
+def test_a_missing_memory_is_an_error():
     layer = CrossAttention(8, 6, heads=2)
     with pytest.raises(
         MissingMemory, match=r"no memory to attend to\. Begin with state = layer\.start\(memory, lengths\)"
@@ -285,7 +285,7 @@ def test_a_layer_that_has_no_memory_says_how_to_begin():
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_memory_of_another_width_is_a_sentence():
+def test_a_memory_of_another_size_is_an_error():
     layer = CrossAttention(8, 6, heads=2)
     with pytest.raises(ArgumentError, match=r"^CrossAttention: memory has 5 features per step .*; expected 6\.$"):
         layer.start(torch.randn(1, 3, 5))
@@ -293,7 +293,7 @@ def test_a_memory_of_another_width_is_a_sentence():
         layer.start(torch.randn(1, 3, 6), torch.tensor([4]))
 
 
-def test_the_state_of_another_layer_is_a_sentence():
+def test_the_state_of_another_layer_is_an_error():
     _, state = causal()(random(2, 3, 8))
     with pytest.raises(ArgumentError, match=r"^SelfAttention: state\['keys'\] has shape .*is it the state of another"):
         causal(kv_heads=2)(random(2, 1, 8), state=state)

@@ -1,4 +1,4 @@
-"""Norms against torch's own on data without padding, and against themselves with padding."""
+"""Norms equal those of torch without padding, and do not depend on padding."""
 
 import copy
 
@@ -16,7 +16,7 @@ LENGTHS = torch.tensor([5, 2, 0, 4])
 
 
 def over_channels(torch_norm):
-    """torch's norms over time want features before time."""
+    """torch's norms over time expect features before time."""
     return lambda x: torch_norm(x.transpose(1, 2)).transpose(1, 2)
 
 
@@ -39,7 +39,7 @@ pairs = {
 
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize(("ours", "theirs"), pairs.values(), ids=pairs)
-def test_without_padding_equals_torch(ours, theirs, training):
+def test_norms_without_padding_equal_torch(ours, theirs, training):
     ours, theirs = double(copy.deepcopy(ours)).train(training), copy.deepcopy(theirs).double().train(training)
     with torch.no_grad():
         for name, weight in ours.named_parameters():
@@ -83,7 +83,7 @@ def test_running_statistics_equal_torch_without_padding():
 @pytest.mark.parametrize("name", NORMS)
 @pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
 def test_in_training_more_padding_changes_nothing(name, inside):
-    """Inside another layer what lies beyond a row is no longer zero, here β, and must still enter no mean."""
+    """Inside another layer the padding may be nonzero, here β, and must not enter a mean."""
     x = torch.randn(4, 5, SIZE, dtype=torch.float64)
     longer = torch.cat([x, 1e3 * torch.randn(4, 3, SIZE, dtype=torch.float64)], dim=1)
     norm = double(NORMS[name](SIZE))
@@ -115,7 +115,7 @@ def test_a_batch_of_padding_changes_no_statistics():
     assert_close(list(layer.buffers()), before)
 
 
-def test_one_real_step_is_its_own_mean():
+def test_the_mean_of_one_step_is_that_step():
     layer = BatchNorm(SIZE).train()
     y, _ = layer(torch.randn(2, 3, SIZE), torch.tensor([1, 0]))
     assert y.eq(0).all()
@@ -124,7 +124,7 @@ def test_one_real_step_is_its_own_mean():
 
 
 def test_bfloat16_counts_past_256():
-    """1001 steps would be 1000 in bfloat16, and a sum of squares would lose most of its terms."""
+    """In bfloat16, a count of 1001 steps would be 1000, and a sum of squares would lose most of its terms."""
     x = (5 + torch.randn(13, 77, SIZE)).bfloat16()
     low, high = BatchNorm(SIZE, momentum=1.0).bfloat16().train(), BatchNorm(SIZE, momentum=1.0).double().train()
     assert_close(low(x)[0].double(), high(x.double())[0], rtol=0, atol=0.02)
@@ -132,7 +132,7 @@ def test_bfloat16_counts_past_256():
     assert_close(low.running_variance.double(), high.running_variance, rtol=0.005, atol=0)
 
 
-def test_batch_norm_under_autocast():
+def test_batch_norm_runs_under_autocast():
     layer, x = BatchNorm(SIZE).train(), torch.randn(4, 5, SIZE).bfloat16()
     with torch.autocast("cpu", torch.bfloat16):
         layer(x)
@@ -149,12 +149,12 @@ def test_a_large_mean_costs_no_precision():
         assert_close(norm.train()(x)[0].double(), norm.double()(x.double())[0], rtol=0, atol=1e-3)
 
 
-def test_none_is_the_identity():
+def test_the_norm_none_is_the_identity():
     x = torch.randn(2, 3, SIZE)
     assert torch.equal(NORMS["none"](SIZE)(x)[0], x)
 
 
-def test_by_name_groups_fit_any_size():
+def test_group_norm_by_name_fits_any_size():
     assert {size: NORMS["group"](size).groups for size in (3, 6, 8, 64, 100)} == {3: 1, 6: 2, 8: 8, 64: 8, 100: 4}
 
 

@@ -1,4 +1,4 @@
-"""Pools against their formulas, over rows of any length."""
+"""Pools equal their formulas, over rows of any length."""
 
 from typing import get_args
 
@@ -17,12 +17,12 @@ SIZE = 3
 every_pool = pytest.mark.parametrize("name", list(POOLS))
 
 
-def made(name: str) -> Pool:
+def build_pool(name: str) -> Pool:
     return POOLS[name](SIZE).double()
 
 
-def by_hand(pool: Pool, row: Tensor) -> Tensor:
-    """The formula for one row of real steps [time, dim], as a lecture writes it."""
+def expected_pool(pool: Pool, row: Tensor) -> Tensor:
+    """The formula for one row without padding, [time, dim]."""
     if len(row) == 0:
         return torch.zeros(SIZE, dtype=row.dtype)
     match pool:
@@ -53,18 +53,18 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 
 @every_pool
 @given(data=st.data(), time=st.integers(0, 5), rows=st.integers(0, 4))
-def test_equals_the_formula(name: str, data: st.DataObject, time: int, rows: int) -> None:
+def test_a_pool_equals_its_formula(name: str, data: st.DataObject, time: int, rows: int) -> None:
     lengths = torch.tensor(data.draw(st.lists(st.integers(0, time), min_size=rows, max_size=rows)), dtype=torch.int64)
-    pool, y = made(name), torch.randn(rows, time, SIZE, dtype=torch.float64)
+    pool, y = build_pool(name), torch.randn(rows, time, SIZE, dtype=torch.float64)
     pooled = pool(y, lengths)
     assert pooled.shape == (rows, SIZE)
-    for row, length, one in zip(y, lengths, pooled, strict=True):
-        torch.testing.assert_close(one, by_hand(pool, row[:length]))
+    for row, length, actual in zip(y, lengths, pooled, strict=True):
+        torch.testing.assert_close(actual, expected_pool(pool, row[:length]))
 
 
 @every_pool
-def test_without_lengths_all_steps_are_real(name: str) -> None:
-    pool, y = made(name), torch.randn(2, 4, SIZE, dtype=torch.float64)
+def test_without_lengths_nothing_is_padding(name: str) -> None:
+    pool, y = build_pool(name), torch.randn(2, 4, SIZE, dtype=torch.float64)
     torch.testing.assert_close(pool(y), pool(y, torch.tensor([4, 4])))
     assert pool(y[:, :0]).eq(0).all()
 
@@ -72,7 +72,7 @@ def test_without_lengths_all_steps_are_real(name: str) -> None:
 @every_pool
 @pytest.mark.parametrize("fill", [1e4, float("nan"), float("inf")])
 def test_padding_changes_nothing(name: str, fill: float) -> None:
-    pool, lengths = made(name), torch.tensor([4, 2, 0, 1])
+    pool, lengths = build_pool(name), torch.tensor([4, 2, 0, 1])
     y = torch.randn(4, 4, SIZE, dtype=torch.float64)
     beyond = torch.arange(4) >= lengths.unsqueeze(1)
 
@@ -91,13 +91,13 @@ def test_padding_changes_nothing(name: str, fill: float) -> None:
 
 
 @every_pool
-def test_gradients_check(name: str) -> None:
+def test_gradients_equal_finite_differences(name: str) -> None:
     y = torch.randn(3, 3, SIZE, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(made(name), (y, torch.tensor([3, 0, 2])))
+    assert torch.autograd.gradcheck(build_pool(name), (y, torch.tensor([3, 0, 2])))
 
 
 @every_pool
-def test_runs_in_bfloat16(name: str) -> None:
+def test_pools_run_in_bfloat16(name: str) -> None:
     pool, y = POOLS[name](SIZE), torch.randn(2, 4, SIZE)
     exact = pool(y, torch.tensor([4, 2]))
     pooled = pool.bfloat16()(y.bfloat16(), torch.tensor([4, 2]))
@@ -111,7 +111,7 @@ def test_max_shares_the_gradient_between_ties() -> None:
     assert y.grad.flatten().tolist() == [0.5, 0.5, 0.0]
 
 
-def test_attention_offers_the_weights_it_used() -> None:
+def test_attention_pooling_records_its_weights() -> None:
     pool, y, lengths = AttentionPool(SIZE), torch.randn(3, 4, SIZE), torch.tensor([4, 2, 0])
     with record("attention") as seen:
         pooled = pool(y, lengths)
@@ -131,7 +131,7 @@ def test_attention_offers_the_weights_it_used() -> None:
         (torch.zeros(2, 4, 3), torch.tensor([5, 1]), "MeanPool: lengths has the value 5; expected at most 4"),
     ],
 )
-def test_bad_input_raises_clear_errors(y: Tensor, lengths: Tensor | None, message: str) -> None:
+def test_invalid_input_is_an_error(y: Tensor, lengths: Tensor | None, message: str) -> None:
     with pytest.raises(ArgumentError) as error:
         MeanPool(3)(y, lengths)
     assert str(error.value).startswith(message)

@@ -1,4 +1,4 @@
-"""Positions against their formulas, in every precision, and past the end."""
+"""Positions equal their formulas, in every precision, and past the maximum length."""
 
 import math
 
@@ -28,19 +28,19 @@ def at(p, x):
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 16])
-def test_sinusoidal_is_its_formula(size):
+def test_sinusoidal_positions_equal_their_formula(size):
     x = torch.randn(2, 20, size, dtype=torch.float64)
     y, _ = Sinusoidal(size)(x)
     assert_close(y - x, torch.tensor([formula(p, size) for p in range(20)], dtype=torch.float64).expand(2, -1, -1))
 
 
-def test_another_base():
+def test_sinusoidal_positions_may_have_another_base():
     y, _ = Sinusoidal(4, base=7.0)(torch.zeros(1, 9, 4, dtype=torch.float64))
     assert_close(y[0, 8].tolist(), formula(8, 4, base=7.0))
 
 
 def test_a_shift_is_a_rotation():
-    """PE_{p+k} is a linear map of PE_p that does not depend on p: why the paper chose it."""
+    """PE_{p+k} is a linear map of PE_p that does not depend on p, as the paper says."""
     y, _ = Sinusoidal(8)(torch.zeros(1, 60, 8, dtype=torch.float64))
     early, later = y[0, :50], y[0, 7:57]
     shift = torch.linalg.lstsq(early, later).solution
@@ -49,14 +49,14 @@ def test_a_shift_is_a_rotation():
 
 @pytest.mark.parametrize("p", [255, 256, 257, 1001, 20_011])
 def test_bfloat16_counts_past_256(p):
-    """bfloat16 has no 257, but the position is never a bfloat16."""
+    """bfloat16 can not represent 257, but positions are never in bfloat16."""
     x = torch.zeros(1, 1, 32, dtype=torch.bfloat16)
     y, _ = Sinusoidal(32)(x, state=at(p, x))
     assert y.dtype == torch.bfloat16
     assert_close(y.flatten().tolist(), formula(p, 32), rtol=0, atol=0.005)
 
 
-def test_rows_at_different_positions():
+def test_rows_may_be_at_different_positions():
     x = torch.zeros(3, 2, 4, dtype=torch.float64)
     y, _ = Sinusoidal(4)(x, state=State(position=torch.tensor([0, 7, 300]), max_position=300))
     for row, start in enumerate((0, 7, 300)):
@@ -83,7 +83,7 @@ def test_a_position_past_the_length_is_an_error():
         Stack([LearnedPositions(4, length=9), layer])(torch.randn(1, 7, 4))
 
 
-def test_a_row_at_its_end_may_wait_while_others_go_on():
+def test_a_row_at_the_maximum_length_may_wait_while_others_continue():
     layer, x = LearnedPositions(4, length=6), torch.randn(2, 3, 4)
     state = State(position=torch.tensor([6, 1]), max_position=6)
     y, after = layer(x, torch.tensor([0, 3]), state)
@@ -93,7 +93,7 @@ def test_a_row_at_its_end_may_wait_while_others_go_on():
         layer(x, torch.tensor([1, 3]), state)
 
 
-def test_learned_positions_learn_where_they_are_used():
+def test_only_used_learned_positions_have_gradients():
     layer = LearnedPositions(4, length=6)
     layer(torch.randn(2, 5, 4), torch.tensor([2, 4]))[0].sum().backward()
     assert layer.embedding.weight.grad[:, 0].tolist() == [2, 2, 1, 1, 0, 0]
@@ -115,7 +115,7 @@ def test_a_length_is_at_least_one():
 # Rotary ------------------------------------------------------------------------------------------------------------
 
 
-def test_rotary_is_its_formula():
+def test_rotary_positions_equal_their_formula():
     rotary, x = Rotary(6, base=100.0), torch.randn(2, 3, 5, 6, dtype=torch.float64)
     y = rotary(x, torch.arange(5).unsqueeze(0))
     for p in range(5):
@@ -140,7 +140,7 @@ def test_rotary_counts_past_256_in_bfloat16(p):
 # By name -----------------------------------------------------------------------------------------------------------
 
 
-def test_by_name():
+def test_positions_are_built_by_name():
     x = torch.randn(2, 5, 4)
     by_name = {name: POSITIONS[name](4, 5) for name in POSITIONS}
     assert all(layer(x)[0].shape == x.shape for layer in by_name.values())

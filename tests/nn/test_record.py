@@ -30,7 +30,7 @@ def assert_close(actual: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)
 
 
-# What is kept ----------------------------------------------------------------------------------------------------
+# Recorded values -------------------------------------------------------------------------------------------------
 
 
 def test_the_gates_of_a_gru_are_those_of_its_equation() -> None:
@@ -79,7 +79,7 @@ def test_coupled_gates_add_to_one() -> None:
 
 
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
-def test_looking_changes_nothing(cell: type) -> None:
+def test_recording_does_not_change_the_output(cell: type) -> None:
     layer, x = random_layer(cell)
     plain, end = layer(x, LENGTHS)
     with record("gates", "states") as seen:
@@ -93,7 +93,7 @@ def test_looking_changes_nothing(cell: type) -> None:
         assert set(seen["gates"][""]) == names
 
 
-def test_nothing_is_seen_beyond_a_rows_length() -> None:
+def test_records_are_zero_on_padding() -> None:
     layer, x = random_layer(LSTM)
     with record("gates", "states") as seen:
         layer(x, LENGTHS)
@@ -103,7 +103,7 @@ def test_nothing_is_seen_beyond_a_rows_length() -> None:
         assert values[1, :2].ne(0).all()
 
 
-def test_zoneout_shows_the_states_that_were_kept() -> None:
+def test_recorded_states_have_zoneout_applied() -> None:
     layer, x = random_layer(GRU, zoneout=0.5)
     with record("states") as seen:
         y, _ = layer(x)
@@ -159,7 +159,7 @@ def test_every_layer_has_its_path() -> None:
     assert seen["states"]["upper"]["hidden"].shape == (2, 5, 2)
 
 
-def test_user_defined_offers() -> None:
+def test_user_defined_layers_can_be_recorded() -> None:
     with record("attention") as seen, scope("outer"), scope("inner"):
         offer("attention", weights=torch.ones(2, 3))
         offer("attention", weights=torch.zeros(2, 3))
@@ -167,7 +167,7 @@ def test_user_defined_offers() -> None:
 
 
 def test_records_of_unequal_size_are_padded() -> None:
-    """The weights of one step over the keys so far: each step has one key more."""
+    """The weights of each step are over the keys so far, one more than at the step before."""
     with record("attention") as seen:
         for keys in (1, 2, 3):
             offer("attention", time=1, weights=torch.ones(2, 1, keys))
@@ -184,15 +184,15 @@ def test_nothing_is_computed_without_a_recorder(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("the loop ran")
 
     monkeypatch.setattr(LSTM, "step", step)
-    layer(x)  # on the vendor's kernel
+    layer(x)  # with the vendor kernel
     with record("attention"):
-        layer(x)  # of another kind
+        layer(x)  # with a recorder of another kind
     with pytest.raises(AssertionError, match="the loop ran"), record("gates"):
         layer(x)
     assert not recording("gates")
 
 
-def test_nothing_is_kept_after_the_recorder_has_closed() -> None:
+def test_nothing_is_recorded_after_the_recorder_closes() -> None:
     layer, x = random_layer(GRU)
     with record("gates") as seen:
         layer(x)
@@ -206,7 +206,7 @@ def test_an_error_closes_the_recorder() -> None:
     assert not recording("gates")
 
 
-def test_recorders_within_recorders_each_keep_their_own_kinds() -> None:
+def test_nested_recorders_have_their_own_kinds() -> None:
     layer, x = random_layer(GRU)
     with record("gates") as outer:
         layer(x)
@@ -230,7 +230,7 @@ def test_a_thread_does_not_see_the_recorder_of_another() -> None:
     assert open_in_thread == [False, True]
 
 
-def test_unknown_kinds() -> None:
+def test_an_unknown_kind_is_an_error() -> None:
     with pytest.raises(UnknownName, match=r"unknown record 'gate'\. Did you mean 'gates'\?"), record("gate"):
         pytest.fail("the block should not run")
     with record("gates") as seen:
@@ -264,7 +264,7 @@ def test_compiled_models_run_eagerly_while_any_recorder_is_open(monkeypatch: pyt
 
 @pytest.mark.slow
 def test_a_compiled_model_is_recorded() -> None:
-    """In a process of its own, because the shape checks of the tests break compiled graphs."""
+    """Runs in its own process, because the shape checks of the tests break compiled graphs."""
     program = """
 import torch, seqloom
 from seqloom.nn import SelfAttention

@@ -1,4 +1,4 @@
-"""What a recurrent layer does in training, where it begins and what it refuses. The rest is the conformance suite's."""
+"""Recurrent layers: training, initial states and invalid input. The conformance suite tests the rest."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from seqloom.nn.state import State
 
 
 def remembering(size: int, **settings) -> Recurrent:
-    """h' = x + h, one input to each unit: what is left out shows."""
+    """h' = x + h with one input per unit, so dropped values are visible."""
     cell = LinearRNN(size, size, bias=False)
     with torch.no_grad():
         cell.input_weight.copy_(torch.eye(size))
@@ -36,10 +36,10 @@ def test_weight_drop_drops_the_same_weights_at_every_step() -> None:
     for t in range(1, 4):
         assert torch.equal(y[0, t], y[1, t])
         torch.testing.assert_close(y[0, t], torch.where(kept, (1 - p) ** -t, 0.0))
-    assert torch.equal(y[:, 0], x[:, 0])  # the input's weights stay
+    assert torch.equal(y[:, 0], x[:, 0])  # the input weights are not dropped
 
 
-def test_weight_drop_draws_in_every_call_and_does_not_change_the_weights() -> None:
+def test_weight_drop_samples_in_every_call_and_does_not_change_the_weights() -> None:
     layer, x = remembering(50, weight_drop=0.5).train(), torch.ones(1, 3, 50)
     before = layer.cell.recurrent_weight.clone()
     assert not torch.equal(layer(x)[0], layer(x)[0])
@@ -57,14 +57,14 @@ def test_weight_drop_passes_no_gradient_to_dropped_weights() -> None:
 # Zoneout ---------------------------------------------------------------------------------------------------------
 
 
-def test_zoneout_keeps_each_value_or_takes_the_new_one() -> None:
+def test_zoneout_keeps_each_value_or_replaces_it() -> None:
     layer = remembering(500, zoneout=0.3).train()
     y, _ = layer(torch.ones(1, 3, 500))
     steps = torch.diff(y[0], dim=0, prepend=torch.zeros(1, 500))
     assert set(steps.unique().tolist()) == {0.0, 1.0}
     for step in steps:
         assert step.eq(0).float().mean().item() == pytest.approx(0.3, abs=0.08)
-    assert not torch.equal(steps[0], steps[1])  # drawn anew at every step
+    assert not torch.equal(steps[0], steps[1])  # sampled at every step
 
 
 def test_zoneout_in_eval_mode_is_the_mean() -> None:
@@ -72,7 +72,7 @@ def test_zoneout_in_eval_mode_is_the_mean() -> None:
     torch.testing.assert_close(y[0, :, 0], torch.tensor([0.7, 1.4, 2.1]))
 
 
-def test_zoneout_draws_separately_for_hidden_and_cell() -> None:
+def test_zoneout_samples_hidden_and_cell_separately() -> None:
     layer = Recurrent(LSTM(3, 300), zoneout=0.5).train()
     before = State(hidden=torch.randn(1, 300), cell=torch.randn(1, 300))
     _, after = layer(torch.randn(1, 1, 3), state=before)
@@ -82,7 +82,7 @@ def test_zoneout_draws_separately_for_hidden_and_cell() -> None:
     assert (hidden & cell).float().mean().item() == pytest.approx(0.25, abs=0.1)
 
 
-# The beginning ---------------------------------------------------------------------------------------------------
+# Initial states --------------------------------------------------------------------------------------------------
 
 
 def test_a_learned_initial_state_has_a_parameter_for_each_tensor() -> None:
@@ -111,7 +111,7 @@ def test_a_random_initial_state_is_noise_in_training_only() -> None:
 
 
 def test_a_state_without_position_starts_at_zero() -> None:
-    """In both directions too: the backward one begins at each row's end."""
+    """Also in both directions: the backward direction starts at the end of each row."""
     ahead, back, x, lengths = Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)), torch.randn(2, 5, 3), torch.tensor([5, 2])
     first = State({"forwards.hidden": torch.randn(2, 4), "backwards.reversed.hidden": torch.randn(2, 4)})
     y, state = Bidirectional(ahead, back)(x, lengths, first)
@@ -138,19 +138,19 @@ def test_truncated_backpropagation_stops_at_a_detached_state() -> None:
     assert x.grad[:, 3:].ne(0).any()
 
 
-# What it refuses -------------------------------------------------------------------------------------------------
+# Invalid input ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", [1.0, -0.1, 2.0])
 @pytest.mark.parametrize("argument", ["zoneout", "weight_drop"])
-def test_probabilities(argument: str, p: float) -> None:
+def test_an_invalid_probability_is_an_error(argument: str, p: float) -> None:
     with pytest.raises(
         ArgumentError, match=rf"Recurrent: {argument} is {p}; expected a probability, at least 0 and below"
     ):
         Recurrent(GRU(3, 4), **{argument: p})
 
 
-def test_unknown_initial_states() -> None:
+def test_an_unknown_initial_state_is_an_error() -> None:
     with pytest.raises(UnknownName, match=r"unknown initial state 'zeros'\. Did you mean 'zero'\?"):
         Recurrent(GRU(3, 4), initial="zeros")
 
@@ -164,10 +164,10 @@ def test_layers_of_different_widths_do_not_stack() -> None:
         Stack([])
 
 
-# What it tells of itself -----------------------------------------------------------------------------------------
+# Descriptions ----------------------------------------------------------------------------------------------------
 
 
-def test_repr() -> None:
+def test_repr_has_the_settings() -> None:
     text = repr(Stack([Recurrent(RNN(3, 4), zoneout=0.1, initial="learned")]))
     assert "RNN(3, 4)" in text
     assert "zoneout=0.1, initial='learned'" in text
@@ -180,7 +180,7 @@ def test_one_direction_can_step_and_the_other_cannot() -> None:
 
 
 class Doubled(LSTM):
-    """An LSTM that shows twice as much: it changes a line of a cell whose equation the kernels know."""
+    """An LSTM with a doubled output, which the kernels for the LSTM do not compute."""
 
     def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
         hidden, after = super().step(projected, state)
@@ -199,7 +199,7 @@ def test_a_subclass_of_a_cell_runs_its_own_equation() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_name_is_not_a_cell() -> None:
+def test_a_cell_name_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="Recurrent: cell is 'lstm'; expected a cell of seqloom"):
         Recurrent("lstm")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match=r"cell is a torch\.nn\.modules\.rnn\.LSTM; expected a cell of seqloom"):
@@ -208,13 +208,13 @@ def test_a_name_is_not_a_cell() -> None:
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("sizes", "wrong"), [((-1, 4), "input"), ((3, 0), "hidden"), ((3.0, 4), "input")])
-def test_sizes_are_counts(sizes: tuple[int, int], wrong: str) -> None:
+def test_an_invalid_size_is_an_error(sizes: tuple[int, int], wrong: str) -> None:
     with pytest.raises(ArgumentError, match=f"LSTM: {wrong}_size is"):
         LSTM(*sizes)
 
 
 class Own(Cell):
-    """A cell of one's own, with a mistake in what its step returns."""
+    """A user-defined cell; subclasses return invalid results from step."""
 
     parts = ("hidden",)
     returns: Callable[[Tensor], object]
@@ -234,7 +234,7 @@ class Own(Cell):
     ],
     ids=["other names", "other width", "no state", "a dict"],
 )
-def test_what_a_step_must_return(returns: Callable[[Tensor], object], actual: str) -> None:
+def test_an_invalid_result_of_a_step_is_an_error(returns: Callable[[Tensor], object], actual: str) -> None:
     cell = Own(3, 4)
     cell.returns = returns
     expected = r"\(y, state\) with y \[2, 4\] and a State of \['hidden'\], as in `carries`"
@@ -243,7 +243,7 @@ def test_what_a_step_must_return(returns: Callable[[Tensor], object], actual: st
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_state_that_the_cell_does_not_carry() -> None:
+def test_a_step_that_reads_an_unknown_state_is_an_error() -> None:
     class Asks(Own):
         def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
             return state["slow"], state
@@ -252,7 +252,7 @@ def test_a_state_that_the_cell_does_not_carry() -> None:
         Recurrent(Asks(3, 4))(torch.randn(2, 5, 3))
 
 
-def test_a_cell_without_parts() -> None:
+def test_a_cell_without_parts_is_an_error() -> None:
     class Bare(Cell):
         def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
             return projected, state

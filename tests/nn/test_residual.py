@@ -1,4 +1,4 @@
-"""A way around a layer: what is added, where the norm stands, what dropout drops."""
+"""Residual connections: the sum, the position of the norm, and dropout."""
 
 import pytest
 import torch
@@ -29,20 +29,20 @@ def norm(x):
     return (x - x.mean(dim=2, keepdim=True)) / torch.sqrt(x.var(dim=2, keepdim=True, correction=0) + 1e-5)
 
 
-def test_the_three_equations():
+def test_residuals_equal_their_three_equations():
     x = torch.randn(2, 3, 4)
     assert_close(Residual(Double(4))(x)[0], x + 2 * x)
     assert_close(PreNorm(Double(4), norm="layer")(x)[0], x + 2 * norm(x))
     assert_close(PostNorm(Double(4), norm="layer")(x)[0], norm(x + 2 * x))
 
 
-def test_only_normed_residuals_hold_a_norm():
+def test_only_normed_residuals_have_a_norm():
     assert list(Residual(Double(4)).sublayers()) == ["layer", "dropout"]
     assert all(list(order(Double(4)).sublayers()) == ["layer", "norm", "dropout"] for order in NORM_ORDERS.values())
 
 
 @pytest.mark.parametrize("order", NORM_ORDERS.values(), ids=NORM_ORDERS)
-def test_a_norm_by_name_or_of_your_own(order):
+def test_a_norm_is_a_name_or_a_module(order):
     assert isinstance(order(Double(4), norm="rms").sublayers()["norm"], RMSNorm)
     own = LayerNorm(4, eps=0.1)
     assert order(Double(4), norm=own).sublayers()["norm"] is own
@@ -68,7 +68,7 @@ def test_dropout_drops_the_output_of_the_layer_and_never_x(make, around):
 
 
 def test_gradients_flow_through_the_residual_connection():
-    """∂y/∂x holds the identity, whatever the layer does: with f = 0 nothing is lost."""
+    """∂y/∂x includes the identity for every layer; with f = 0 it is the identity."""
     layer = FeedForward(4, hidden_size=8)
     for weight in layer.parameters():
         torch.nn.init.zeros_(weight)
@@ -78,14 +78,14 @@ def test_gradients_flow_through_the_residual_connection():
     assert_close(x.grad, torch.ones_like(x))
 
 
-def test_traits_are_the_layers_and_the_norms():
+def test_traits_are_those_of_the_layer_and_the_norm():
     assert PreNorm(SelfAttention(4, 2, causal=True), norm="layer").traits.causal
     assert not PreNorm(SelfAttention(4, 2), norm="layer").traits.causal
     assert not PreNorm(SelfAttention(4, 2, causal=True), norm="instance").traits.causal
     assert not PostNorm(Double(4), norm="batch").traits.rows_independent
 
 
-def test_the_state_and_the_records_are_the_layers():
+def test_the_state_and_the_records_are_those_of_the_layer():
     layer = PreNorm(SelfAttention(4, 2, causal=True), norm="layer")
     with record("attention") as seen:
         _, state = layer(torch.randn(2, 3, 4))
@@ -100,13 +100,13 @@ def test_a_layer_that_changes_the_width_cannot_be_residual(kind):
         kind(Double(4, 5))
 
 
-def test_only_the_layer_carries_a_state():
-    sentence = r"^PreNorm: norm is a norm that carries keys, values; expected one without a state\.$"
-    with pytest.raises(ArgumentError, match=sentence):
+def test_a_norm_with_a_state_is_an_error():
+    message = r"^PreNorm: norm is a norm that carries keys, values; expected one without a state\.$"
+    with pytest.raises(ArgumentError, match=message):
         PreNorm(Double(4), norm=SelfAttention(4, 2, causal=True))
 
 
-def test_bad_settings_raise_clear_errors():
+def test_invalid_settings_are_errors():
     with pytest.raises(ArgumentError, match=r"^Dropout: p is 1\.5; expected a probability"):
         Residual(Double(4), dropout=1.5)
     with pytest.raises(ArgumentError, match=r"^FeedForward: dropout is -0\.1; expected a probability"):

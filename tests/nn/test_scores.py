@@ -1,4 +1,4 @@
-"""Every score against its formula, and the two ways to turn scores into weights."""
+"""Every score equals its formula, and softmax and sum turn scores into weights."""
 
 import math
 
@@ -29,7 +29,7 @@ def random_queries_and_keys(query_size=SIZE, key_size=SIZE, heads=HEADS, key_hea
 
 
 def by_formula(score, q, k):
-    """The textbook's score of every query with every key, one after another."""
+    """The textbook score of every query with every key, one at a time."""
     formula = textbook.SCORES[type(score).__name__]
     scores = torch.zeros(*q.shape[:3], k.shape[2], dtype=torch.float64)
     for b, j, t, s in torch.cartesian_prod(*(torch.arange(n) for n in scores.shape)).tolist():
@@ -47,7 +47,7 @@ def scores_of(score, q, k):
 
 @pytest.mark.parametrize("key_heads", [4, 2, 1])
 @pytest.mark.parametrize("name", SCORES)
-def test_a_score_is_its_formula(name, key_heads):
+def test_a_score_equals_its_formula(name, key_heads):
     score = SCORES[name](SIZE, SIZE, heads=HEADS, key_heads=key_heads).double()
     q, k = random_queries_and_keys(key_heads=key_heads)
     assert_close(scores_of(score, q, k), by_formula(score, q, k))
@@ -72,14 +72,14 @@ def test_settings_enter_the_formula(score):
 
 
 @pytest.mark.parametrize("kind", two_sizes.values(), ids=two_sizes)
-def test_queries_and_keys_of_different_sizes(kind):
+def test_some_scores_accept_queries_and_keys_of_different_sizes(kind):
     score = kind(2, 5, heads=HEADS, key_heads=2).double()
     q, k = random_queries_and_keys(2, 5, key_heads=2)
     assert_close(scores_of(score, q, k), by_formula(score, q, k))
 
 
 @pytest.mark.parametrize("kind", one_size.values(), ids=one_size)
-def test_the_others_want_one_size(kind):
+def test_other_scores_need_equal_sizes(kind):
     with pytest.raises(
         ArgumentError, match=r"sizes are 2 \(queries\) and 5 \(keys\); expected the same; bilinear, low"
     ):
@@ -88,7 +88,7 @@ def test_the_others_want_one_size(kind):
 
 @pytest.mark.parametrize("name", [name for name in SCORES if name != "additive"])
 def test_all_but_additive_are_a_dot_product_of_two_maps(name):
-    """Up to what is the same for all keys of a query, which softmax does not see."""
+    """Up to a constant for all keys of a query, which softmax ignores."""
     score = SCORES[name](SIZE, SIZE, heads=HEADS).double()
     q, k = random_queries_and_keys()
     assert score.kind == "dot"
@@ -120,21 +120,21 @@ def test_scaled_dot_keeps_the_variance():
     assert scores_of(Dot(256, 256), q, k).var().item() > 200
 
 
-def test_cosine_sees_directions_alone():
+def test_cosine_depends_on_directions_only():
     score = Cosine(SIZE, SIZE)
     q, k = random_queries_and_keys()
     assert_close(scores_of(score, q, k), scores_of(score, 7 * q, k / 3))
     assert scores_of(score, q, k).abs().max() <= 1
 
 
-def test_cosine_with_nothing_is_nothing():
+def test_cosine_with_a_zero_vector_is_zero():
     q, k = random_queries_and_keys()
     k[0, 0, 0] = 0
     assert scores_of(Cosine(SIZE, SIZE), q, k)[0, 0, :, 0].eq(0).all()
 
 
 @pytest.mark.parametrize("name", ["bilinear", "low-rank", "additive"])
-def test_each_head_has_weights_of_its_own(name):
+def test_each_head_has_its_own_weights(name):
     score = SCORES[name](SIZE, SIZE, heads=HEADS).double()
     q, k = (x[:, :1].expand(-1, HEADS, -1, -1) for x in random_queries_and_keys())
     before = scores_of(score, q, k)
@@ -155,15 +155,17 @@ def test_weights_start_glorot_uniform_in_each_head(kind):
             assert head.var().item() == pytest.approx(bound**2 / 3, rel=0.4)
 
 
-def test_gaussian_is_close_in_bfloat16_where_one_column_would_not_be():
-    """−|k|²/2 is near −130 here, where bfloat16 counts in ones; in a score that is a factor e in a weight."""
+def test_gaussian_is_accurate_in_bfloat16():
+    """−|k|²/2 is near −130 here, where the spacing of bfloat16 is 1; that is a factor e in a weight."""
     score = Gaussian(64, 64)
     centre = 2 * torch.randn(64)
     q, k = ((centre + 0.2 * torch.randn(1, 1, 8, 64)).bfloat16() for _ in range(2))
     exact = by_formula(score, q, k).softmax(dim=3)
 
     def off_by(key):
-        products = score.query(q).float() @ key.float().transpose(2, 3)  # as kernels do: exact products, a wide sum
+        products = score.query(q).float() @ key.float().transpose(
+            2, 3
+        )  # as in kernels: exact products, summed in float32
         return (products.softmax(dim=3) - exact).abs().max().item()
 
     two_columns = score.key(k)
@@ -177,7 +179,7 @@ def test_gaussian_is_close_in_bfloat16_where_one_column_would_not_be():
     assert_close(context.double(), exact @ value.double(), atol=0.01, rtol=0)
 
 
-def test_scores_are_wide_where_inputs_are_narrow():
+def test_scores_are_float32_for_narrow_inputs():
     q, k = random_queries_and_keys(64, 64, dtype=torch.bfloat16)
     for name in ("dot", "gaussian"):
         score = SCORES[name](64, 64)
@@ -192,7 +194,7 @@ def masks(queries=QUERIES, keys=KEYS):
 
 
 @given(mask=masks())
-def test_softmax_is_over_what_a_query_sees(mask):
+def test_softmax_is_over_the_visible_keys(mask):
     scores = 5 * torch.randn(ROWS, HEADS, QUERIES, KEYS, dtype=torch.float64)
     weights = masked_softmax(scores, torch.tensor(mask)[None, None])
     for b, j, t in torch.cartesian_prod(torch.arange(ROWS), torch.arange(HEADS), torch.arange(QUERIES)).tolist():
@@ -205,7 +207,7 @@ def test_softmax_is_over_what_a_query_sees(mask):
 
 
 @given(mask=masks())
-def test_shares_are_over_what_a_query_sees(mask):
+def test_sums_are_over_the_visible_keys(mask):
     scores = torch.randn(ROWS, HEADS, QUERIES, KEYS, dtype=torch.float64)
     weights = divide_by_sum(scores, torch.tensor(mask)[None, None])
     for t in range(QUERIES):
@@ -216,18 +218,18 @@ def test_shares_are_over_what_a_query_sees(mask):
             assert_close(weights[:, :, t, seen], scores[:, :, t, seen] / scores[:, :, t, seen].sum(dim=2, keepdim=True))
 
 
-def test_without_a_mask_a_query_sees_all():
+def test_without_a_mask_all_keys_are_visible():
     scores = torch.randn(ROWS, HEADS, QUERIES, KEYS)
     assert_close(masked_softmax(scores, None), scores.softmax(dim=3))
     assert_close(divide_by_sum(scores, None), scores / scores.sum(dim=3, keepdim=True))
 
 
-def test_softmax_survives_large_scores():
+def test_softmax_is_finite_for_large_scores():
     weights = masked_softmax(torch.tensor([[[[1e4, 1e4 - 1, -1e4]]]]), torch.ones(1, 1, 1, 3, dtype=torch.bool))
     assert_close(weights.flatten()[0].item(), 1 / (1 + math.exp(-1)))
 
 
-def test_scores_that_sum_to_nothing_share_nothing():
+def test_scores_that_sum_to_zero_give_zero_weights():
     scores = torch.tensor([[[[1.0, -1.0], [1.0, 3.0]]]], requires_grad=True)
     weights = divide_by_sum(scores, None)
     assert weights.tolist() == [[[[0.0, 0.0], [0.25, 0.75]]]]
@@ -236,7 +238,7 @@ def test_scores_that_sum_to_nothing_share_nothing():
 
 
 @pytest.mark.parametrize("weigh", [masked_softmax, divide_by_sum])
-def test_a_query_that_sees_nothing_has_finite_gradients(weigh):
+def test_a_query_without_visible_keys_has_finite_gradients(weigh):
     scores = torch.randn(1, 1, 2, 3, requires_grad=True)
     mask = torch.tensor([[[[False, False, False], [True, False, True]]]])
     weigh(scores, mask).square().sum().backward()
@@ -255,7 +257,7 @@ def test_recorded_weights_sum_to_one(name):
     assert_close(weights.sum(dim=3), torch.tensor([1.0, 1.0, 0.0]).reshape(3, 1, 1).expand(3, 1, 6))
 
 
-# Bad settings ------------------------------------------------------------------------------------------------------
+# Invalid settings --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ def test_recorded_weights_sum_to_one(name):
         (lambda: Dot(3, 3, key_heads=0), r"Dot: key_heads is 0; expected a whole number, at least 1\."),
     ],
 )
-def test_a_bad_setting_is_a_sentence(make, sentence):
+def test_an_invalid_setting_is_an_error(make, sentence):
     with pytest.raises(ArgumentError, match=f"^{sentence}$"):
         make()
 

@@ -28,7 +28,7 @@ def assert_same(actual: State, expected: State) -> None:
 # Names -----------------------------------------------------------------------------------------------------------
 
 
-def test_is_a_mapping_of_names_to_tensors() -> None:
+def test_a_state_is_a_mapping_of_names_to_tensors() -> None:
     state = State({"a": torch.zeros(2, 1)}, b=torch.ones(2, 1))
     assert list(state) == ["a", "b"]
     assert len(state) == 2
@@ -48,7 +48,7 @@ def test_repr_has_names_and_shapes() -> None:
     assert repr(State(hidden=torch.zeros(2, 4), max_position=7)) == "State(hidden [2, 4]; max_position 7)"
 
 
-def test_copies_the_dictionary() -> None:
+def test_a_state_copies_its_dictionary() -> None:
     tensors = {"a": torch.zeros(1, 1)}
     state = State(tensors)
     tensors["b"] = torch.zeros(1, 1)
@@ -77,7 +77,7 @@ def test_every_row_has_its_own_position() -> None:
     position, max_position = state.advance(3, None)
     assert (position.tolist(), max_position) == ([5, 3], 5)
     position, max_position = state.advance(3, torch.tensor([0, 3]))
-    assert (position.tolist(), max_position) == ([2, 3], 3)  # on the CPU the bound is the largest itself
+    assert (position.tolist(), max_position) == ([2, 3], 3)  # on the CPU the bound is the maximum itself
 
 
 def test_without_a_position_there_is_a_max_position() -> None:
@@ -95,13 +95,13 @@ def test_step_positions(max_position: int) -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=6))
-def test_select_takes_rows_in_any_order_and_number(rows: list[int]) -> None:
+def test_select_accepts_rows_in_any_order_and_number(rows: list[int]) -> None:
     state = random_state(4)
     selected = state.select(torch.tensor(rows, dtype=torch.int64))
     assert selected.rows == len(rows)
-    for place, row in enumerate(rows):
-        assert all(torch.equal(selected[name][place], state[name][row]) for name in state)
-        assert selected.position[place] == state.position[row]
+    for index, row in enumerate(rows):
+        assert all(torch.equal(selected[name][index], state[name][row]) for name in state)
+        assert selected.position[index] == state.position[row]
     assert selected.max_position == max((int(state.position[row]) for row in rows), default=0)
 
 
@@ -118,7 +118,7 @@ def test_reorder_does_not_copy_fixed_tensors() -> None:
     moved = state.reorder([2, 2, 0])
     assert moved["keys"] is state["keys"]
     assert torch.equal(moved["hidden"], hidden[[2, 2, 0]])
-    assert torch.equal(state["hidden"], hidden)  # a gradient might want it
+    assert torch.equal(state["hidden"], hidden)  # autograd may need it
     assert moved.position.tolist() == [3, 3, 1]
     assert list(moved) == list(state)
 
@@ -179,10 +179,10 @@ def test_fixed_names_survive_every_method() -> None:
 
 
 @given(st.sets(st.integers(0, 3)))
-def test_remove_keeps_the_others_in_order(gone: set[int]) -> None:
+def test_remove_keeps_the_others_in_order(removed: set[int]) -> None:
     state = random_state(4)
-    rows = torch.tensor(sorted(gone, reverse=True), dtype=torch.int64)
-    kept = torch.tensor([row for row in range(4) if row not in gone], dtype=torch.int64)
+    rows = torch.tensor(sorted(removed, reverse=True), dtype=torch.int64)
+    kept = torch.tensor([row for row in range(4) if row not in removed], dtype=torch.int64)
     assert_same(state.remove(rows), state.select(kept))
 
 
@@ -209,18 +209,18 @@ def test_cat_of_states_of_different_layers_is_an_error() -> None:
         State.cat([State(hidden=torch.zeros(1, 2)), State(cell=torch.zeros(1, 2))])
 
 
-def test_where_chooses_by_row() -> None:
-    one, other = random_state(3), random_state(3)
-    mixed = one.where(torch.tensor([True, False, True]), other)
-    for name in one:
-        assert torch.equal(mixed[name][[0, 2]], one[name][[0, 2]])
-        assert torch.equal(mixed[name][1], other[name][1])
+def test_where_selects_by_row() -> None:
+    left, right = random_state(3), random_state(3)
+    mixed = left.where(torch.tensor([True, False, True]), right)
+    for name in left:
+        assert torch.equal(mixed[name][[0, 2]], left[name][[0, 2]])
+        assert torch.equal(mixed[name][1], right[name][1])
 
 
-# All of it -------------------------------------------------------------------------------------------------------
+# All tensors -----------------------------------------------------------------------------------------------------
 
 
-def test_detach_cuts_the_graph_and_keeps_the_values() -> None:
+def test_detach_removes_the_graph_and_keeps_the_values() -> None:
     hidden = torch.randn(2, 3, requires_grad=True)
     state = State(hidden=2 * hidden, position=torch.tensor([1, 2]), max_position=2)
     cut = state.detach()
@@ -228,19 +228,19 @@ def test_detach_cuts_the_graph_and_keeps_the_values() -> None:
     assert_same(cut, state)
 
 
-def test_to_another_precision_leaves_whole_numbers_alone() -> None:
+def test_to_another_precision_keeps_integers() -> None:
     state = random_state(2).to(dtype=torch.bfloat16)
     assert state["hidden"].dtype == torch.bfloat16
     assert state["counts"].dtype == torch.int64
     assert state.position.dtype == torch.int64
 
 
-def test_to_another_device_takes_everything() -> None:
+def test_to_another_device_moves_all_tensors() -> None:
     state = random_state(2).to("meta")
     assert {tensor.device.type for tensor in (*state.values(), state.position)} == {"meta"}
     assert (
         state.select(torch.tensor([0], device="meta")).max_position == state.max_position
-    )  # nothing can be read there
+    )  # the meta device has no values
 
 
 def test_padding_is_at_the_end() -> None:
@@ -260,7 +260,7 @@ def test_only_time_is_padded_in_cat() -> None:
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("rows", [[0, 1], torch.tensor([True, False]), torch.tensor([0.0])])
-def test_rows_are_whole_numbers(rows: object) -> None:
+def test_rows_of_another_type_are_an_error(rows: object) -> None:
     with pytest.raises(ArgumentError, match="rows has type"):
         State(hidden=torch.zeros(2, 3)).select(rows)  # type: ignore[arg-type]
 
@@ -297,7 +297,7 @@ def test_aligned_if_all_rows_are_at_max_position() -> None:
 def test_aligned_is_read_once_for_all_substates() -> None:
     state = State(position=torch.tensor([3, 3]), max_position=3)
     assert state.substate("0").aligned
-    state.position.zero_()  # behind its back
+    state.position.zero_()  # the state does not notice
     assert state.aligned
     assert state.substate("1").aligned
     assert not state.with_position(state.position, state.max_position).aligned

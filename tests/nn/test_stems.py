@@ -1,4 +1,4 @@
-"""What stems promise beyond the contract of a layer; the conformance suite has them too."""
+"""Properties of stems beyond those of every layer, which the conformance suite tests."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from seqloom.nn.stems import TokenEmbedding, frame_embedding
 
 
 @given(padding=st.lists(st.sampled_from([-1, 10**6, 0, 3]), min_size=5, max_size=5))
-def test_beyond_a_row_any_number_may_stand(padding: list[int]) -> None:
+def test_padding_may_have_any_value(padding: list[int]) -> None:
     stem = TokenEmbedding(9, 4, positions=Sinusoidal(4))
     tokens, lengths = torch.tensor([[4, 0, 0, 0], [1, 2, 0, 0], [7, 7, 7, 7]]), torch.tensor([1, 2, 4])
     filled = tokens.clone()
@@ -26,27 +26,27 @@ def test_beyond_a_row_any_number_may_stand(padding: list[int]) -> None:
         x.square().sum().backward()
         gradients.append(stem.embedding.weight.grad.clone())
     assert torch.equal(*gradients)
-    assert gradients[0][[0, 3]].eq(0).all()  # words that stand on padding alone
+    assert gradients[0][[0, 3]].eq(0).all()  # tokens that occur on padding alone
 
 
-def test_the_vector_of_a_word_is_its_row_of_the_table() -> None:
+def test_the_vector_of_a_token_is_its_row_of_the_embedding() -> None:
     stem = TokenEmbedding(9, 16)
     assert torch.equal(stem(torch.tensor([[3, 8]]))[0][0], stem.embedding.weight[[3, 8]])
 
 
-def test_scaled_by_the_root_of_the_size() -> None:
+def test_scaled_embeddings_are_multiplied_by_the_root_of_the_size() -> None:
     plain, scaled = TokenEmbedding(9, 16), TokenEmbedding(9, 16, scaled=True)
     scaled.load_state_dict(plain.state_dict())
     tokens = torch.tensor([[3, 8]])
     assert torch.equal(scaled(tokens)[0], 4 * plain(tokens)[0])
 
 
-def test_the_table_starts_so_that_scaled_words_have_unit_variance() -> None:
+def test_initialized_scaled_embeddings_have_unit_variance() -> None:
     words, _ = TokenEmbedding(2000, 64, scaled=True)(torch.arange(2000).unsqueeze(0))
     assert words.std().item() == pytest.approx(1, abs=0.01)
 
 
-def test_a_tied_stem_looks_at_the_other_ones_table() -> None:
+def test_a_tied_stem_uses_the_embedding_of_the_other() -> None:
     words = TokenEmbedding(9, 4)
     tied = TokenEmbedding(9, 4, scaled=True, tied=words)
     assert list(tied.parameters()) == []
@@ -58,7 +58,7 @@ def test_a_tied_stem_looks_at_the_other_ones_table() -> None:
 
 
 @pytest.mark.parametrize("positions", [Sinusoidal(4), LearnedPositions(4, 6)], ids=["sinusoidal", "learned"])
-def test_positions_go_on_from_call_to_call_each_row_at_its_own(positions) -> None:
+def test_positions_continue_from_call_to_call_by_row(positions) -> None:
     stem = TokenEmbedding(9, 4, positions=positions)
     tokens = torch.randint(9, (2, 6))
     whole, _ = stem(tokens)
@@ -70,7 +70,7 @@ def test_positions_go_on_from_call_to_call_each_row_at_its_own(positions) -> Non
     assert state.position.tolist() == [4, 6]
 
 
-def test_a_word_is_left_out_everywhere_or_nowhere() -> None:
+def test_word_dropout_drops_all_occurrences_of_a_token() -> None:
     stem = TokenEmbedding(50, 4, word_dropout=0.4)
     tokens = torch.randint(50, (20, 30))
     table = stem.embedding.weight
@@ -82,17 +82,17 @@ def test_a_word_is_left_out_everywhere_or_nowhere() -> None:
         expected = table[word] / 0.6 if kept[word] else torch.zeros(4)
         torch.testing.assert_close(vectors, expected.expand_as(vectors))
     assert 15 < kept.sum() < 45
-    assert not torch.equal(stem(tokens)[0], x)  # others the next time
+    assert not torch.equal(stem(tokens)[0], x)  # other tokens in the next call
     assert torch.equal(stem.eval()(tokens)[0], table[tokens])
 
 
-def test_a_word_left_out_still_has_a_place() -> None:
+def test_a_dropped_token_keeps_its_position() -> None:
     stem = TokenEmbedding(3, 4, positions=Sinusoidal(4), word_dropout=0.999999)
     x, _ = stem(torch.tensor([[0, 1, 2]]))
     assert torch.equal(x, Sinusoidal(4)(torch.zeros(1, 3, 4))[0])
 
 
-def test_tokens_of_either_integer_type() -> None:
+def test_tokens_may_be_int32_or_int64() -> None:
     stem, tokens = TokenEmbedding(9, 4), torch.tensor([[3, 8]])
     assert torch.equal(stem(tokens.int())[0], stem(tokens)[0])
 
@@ -100,7 +100,7 @@ def test_tokens_of_either_integer_type() -> None:
 # Frames -----------------------------------------------------------------------------------------------------------
 
 
-def test_frames_take_a_norm_by_name_or_as_a_layer() -> None:
+def test_the_norm_of_frames_is_a_name_or_a_layer() -> None:
     named, given_norm = frame_embedding(3, 4, norm="rms"), frame_embedding(3, 4, norm=RMSNorm(4))
     given_norm.load_state_dict(named.state_dict())
     series = torch.randn(2, 5, 3)
@@ -109,7 +109,7 @@ def test_frames_take_a_norm_by_name_or_as_a_layer() -> None:
     torch.testing.assert_close(x.square().mean(dim=2), torch.ones(2, 5), rtol=1e-3, atol=1e-3)
 
 
-# Bad input --------------------------------------------------------------------------------------------------------
+# Invalid input ----------------------------------------------------------------------------------------------------
 
 wrong_tokens = {
     "tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": torch.rand(2, 3),
@@ -126,14 +126,14 @@ wrong_tokens = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("complaint", "tokens"), wrong_tokens.items(), ids=range(len(wrong_tokens)))
-def test_what_is_no_token(complaint: str, tokens: object) -> None:
+def test_invalid_tokens_are_an_error(complaint: str, tokens: object) -> None:
     with pytest.raises(ArgumentError) as caught:
         TokenEmbedding(9, 4)(tokens)
     assert str(caught.value) == f"TokenEmbedding: {complaint}"
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_what_no_stem_can_be_made_of() -> None:
+def test_invalid_settings_are_errors() -> None:
     for make, complaint in (
         (lambda: TokenEmbedding(0, 4), "TokenEmbedding: vocabulary is 0; expected a whole number, at least 1."),
         (lambda: TokenEmbedding(9, 0), "TokenEmbedding: size is 0; expected a whole number, at least 1."),
@@ -155,7 +155,7 @@ def test_what_no_stem_can_be_made_of() -> None:
             make()
 
 
-def test_more_words_than_learned_positions() -> None:
+def test_more_tokens_than_learned_positions_are_an_error() -> None:
     stem = TokenEmbedding(9, 4, positions=LearnedPositions(4, 5))
     _, state = stem(torch.zeros(2, 3).long())
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The Transformer: how many parameters, in which order, and that it compiles."""
+"""The Transformer: number of parameters, order of layers, compilation."""
 
 import shutil
 import subprocess
@@ -43,7 +43,7 @@ def test_base_has_the_parameters_of_2017():
         assert parameters(cross_decoder()) == N * (2 * (attention + norm) + feed_forward + norm) == 25_224_192
 
 
-def test_pre_norm_has_one_more_norm():
+def test_pre_norm_has_a_final_norm():
     with torch.device("meta"):
         assert parameters(encoder(replace(BASE, norm_order="pre"))) == parameters(encoder()) + norm
 
@@ -74,7 +74,7 @@ def test_post_norm_is_the_order_of_2017():
 
 
 def test_pre_norm_normalizes_before_and_at_the_end():
-    """x ← x + attention(norm(x)); x ← x + feed_forward(norm(x)); at last norm(x)"""
+    """x ← x + attention(norm(x)); x ← x + feed_forward(norm(x)); finally norm(x)"""
     layer, x = encoder(replace(SMALL, norm_order="pre")).eval(), torch.randn(2, 5, 8)
     *blocks, (name, last) = layer.sublayers().items()
     assert name == "norm"
@@ -86,7 +86,7 @@ def test_pre_norm_normalizes_before_and_at_the_end():
 
 
 @pytest.mark.parametrize(("order", "around"), [("post", PostNorm), ("pre", PreNorm)])
-def test_a_decoder_looks_back_then_at_the_memory_then_thinks(order, around):
+def test_a_decoder_block_has_self_attention_cross_attention_and_feed_forward(order, around):
     first = cross_decoder(replace(SMALL, norm_order=order), memory_size=6).sublayers()["0"].sublayers()
     assert list(first) == ["attention", "cross", "feed_forward"]
     assert {type(part) for part in first.values()} == {around}
@@ -97,7 +97,7 @@ def test_a_decoder_looks_back_then_at_the_memory_then_thinks(order, around):
     assert isinstance(first["attention"].sublayers()["norm"], LayerNorm)
 
 
-def test_modern_is_the_same_blocks_with_other_parts():
+def test_the_modern_transformer_has_the_same_blocks_with_other_layers():
     for block in list(decoder(SMALL_MODERN).sublayers().values())[:2]:
         assert all(isinstance(part, PreNorm) for part in block.sublayers().values())
         parts = sublayers(block)
@@ -110,7 +110,7 @@ def test_modern_is_the_same_blocks_with_other_parts():
         assert all(name.endswith("weight") for name, _ in block.named_parameters())
 
 
-def test_an_encoder_knows_no_order_without_positions():
+def test_an_encoder_without_positions_is_permutation_equivariant():
     layer, x = encoder(SMALL).eval().double(), torch.randn(1, 5, 8, dtype=torch.float64)
     order = torch.tensor([3, 1, 4, 0, 2])
     assert_close(layer(x[:, order])[0], layer(x)[0][:, order])
@@ -121,7 +121,7 @@ def test_an_encoder_knows_no_order_without_positions():
 # State and records -------------------------------------------------------------------------------------------------
 
 
-def test_its_state_is_a_cache_and_the_memory():
+def test_the_state_is_the_cache_and_the_memory():
     layer = cross_decoder(SMALL, memory_size=6).eval()
     state = layer.start(torch.randn(2, 4, 6), torch.tensor([4, 2]))
     _, state = layer(torch.randn(2, 3, 8), state=state)
@@ -131,11 +131,11 @@ def test_its_state_is_a_cache_and_the_memory():
     assert state.position.tolist() == [3, 3]
 
 
-def test_every_attention_is_recorded_by_place():
+def test_every_attention_is_recorded_by_name():
     layer = cross_decoder(SMALL, memory_size=6).eval()
     with record("attention") as seen:
         layer(torch.randn(2, 3, 8), state=layer.start(torch.randn(2, 4, 6)))
-    shapes = {place: values["weights"].shape for place, values in seen["attention"].items()}
+    shapes = {name: weights["weights"].shape for name, weights in seen["attention"].items()}
     assert shapes == {
         "0.attention.layer": (2, 2, 3, 3),
         "0.cross.layer.memory": (2, 2, 3, 4),
@@ -144,15 +144,15 @@ def test_every_attention_is_recorded_by_place():
     }
 
 
-def test_a_memory_that_is_missing_is_a_sentence():
+def test_a_missing_memory_is_an_error():
     with pytest.raises(MissingMemory, match=r"Begin with state = layer\.start\(memory, lengths\)"):
         cross_decoder(SMALL)(torch.randn(1, 3, 8))
 
 
-# Bad settings ------------------------------------------------------------------------------------------------------
+# Invalid settings --------------------------------------------------------------------------------------------------
 
 
-def test_bad_settings_are_sentences():
+def test_invalid_settings_are_errors():
     with pytest.raises(ArgumentError, match=r"^TransformerConfig: heads is 3; expected a divisor of the size, 512\.$"):
         TransformerConfig(heads=3, rotary=10_000.0)
     with pytest.raises(ArgumentError, match=r"^TransformerConfig: heads is 0; expected a whole number, at least 1\.$"):
@@ -174,7 +174,7 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inducto
 
 
 @pytest.mark.parametrize(
-    ("what", "backend"),
+    ("mode", "backend"),
     [
         ("blocks", "eager"),
         pytest.param("blocks", "aot_eager", marks=pytest.mark.slow),
@@ -182,8 +182,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inducto
         pytest.param("blocks", "inductor", marks=[pytest.mark.slow, needs_compiler]),
     ],
 )
-def test_it_compiles_as_one_graph(what, backend):
-    """In a process of its own: the shape checks of the tests would break the graph."""
-    command = [sys.executable, "-m", "tests.nn.compiled_transformer", what, backend]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_a_transformer_compiles_as_one_graph(mode, backend):
+    """Runs in its own process, because the shape checks of the tests break compiled graphs."""
+    command = [sys.executable, "-m", "tests.nn.compiled_transformer", mode, backend]
+    completed = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr

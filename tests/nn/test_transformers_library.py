@@ -29,7 +29,7 @@ REAL = torch.arange(STEPS) < LENGTHS.unsqueeze(1)
 
 @pytest.fixture(scope="module")
 def transformers() -> ModuleType:
-    """Imported by the tests that need it alone: it takes seconds."""
+    """Import `transformers` in the tests that need it, since this takes seconds."""
     return pytest.importorskip("transformers")
 
 
@@ -39,7 +39,7 @@ def tokens() -> Tensor:
 
 
 def shaken(model: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """In eval mode, with no weight at zero or one, and far enough from it that a mistake shows."""
+    """In eval mode, with every weight far enough from zero and one that errors show."""
     with torch.no_grad():
         for weight in model.to(dtype).eval().parameters():
             weight += 0.2 * torch.randn_like(weight)
@@ -55,8 +55,8 @@ def assert_close(actual: Tensor, expected: Tensor, atol: float) -> None:
     torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
-def assert_writes_alike(ours: Model, theirs: nn.Module, tokens: Tensor, atol: float) -> None:
-    """Logits at once, with padding, a token at a time, and in pieces of unequal lengths."""
+def assert_same_logits(ours: Model, theirs: nn.Module, tokens: Tensor, atol: float) -> None:
+    """Logits are equal in one call, with padding, token by token, and in chunks of unequal lengths."""
     with torch.no_grad():
         expected = theirs(tokens).logits
         logits, _ = ours.step(tokens, ours.start(tokens))
@@ -87,7 +87,7 @@ def linear(name: str, theirs: nn.Linear) -> dict[str, Tensor]:
 
 
 def transposed(name: str, theirs: nn.Module, into: tuple[str, ...] = ("",)) -> dict[str, Tensor]:
-    """Its "Conv1D" keeps x W as it is written, W [in, out]; several maps side by side."""
+    """Its "Conv1D" stores W as [in, out], with several maps side by side."""
     weights, biases = theirs.weight.T.chunk(len(into)), theirs.bias.chunk(len(into))
     return {
         f"{name}{part}.{kind}": piece
@@ -127,7 +127,7 @@ def gpt2(theirs: nn.Module) -> Model:
 
 
 def loaded(ours: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
-    """All weights and no others, in their precision; a tied matrix is one."""
+    """Load all weights and no others, in their precision; a tied matrix counts once."""
     dtype = next(iter(weights.values())).dtype
     own = dict(ours.named_parameters())
     assert set(own) == set(weights)
@@ -138,7 +138,7 @@ def loaded(ours: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_gpt2_logits(transformers: ModuleType, tokens: Tensor, dtype: torch.dtype) -> None:
+def test_logits_equal_those_of_gpt2(transformers: ModuleType, tokens: Tensor, dtype: torch.dtype) -> None:
     config = transformers.GPT2Config(
         vocab_size=VOCABULARY,
         n_positions=LENGTH,
@@ -149,14 +149,14 @@ def test_gpt2_logits(transformers: ModuleType, tokens: Tensor, dtype: torch.dtyp
         eos_token_id=0,
     )
     theirs = shaken(transformers.GPT2LMHeadModel(config), dtype)
-    assert_writes_alike(gpt2(theirs), theirs, tokens, near(dtype))
+    assert_same_logits(gpt2(theirs), theirs, tokens, near(dtype))
 
 
 # BERT: post-norm, every step sees every other, norms with ε = 1e-12, exact gelu -------------------------------------
 
 
 def bert(theirs: nn.Module) -> Stack:
-    """From the sum of words and segments on."""
+    """The layers after the sum of tokens and segments."""
 
     def norm() -> LayerNorm:
         return LayerNorm(SIZE, eps=1e-12)
@@ -183,7 +183,7 @@ def bert(theirs: nn.Module) -> Stack:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_bert_hidden_states(transformers: ModuleType, tokens: Tensor, dtype: torch.dtype) -> None:
+def test_hidden_states_equal_those_of_bert(transformers: ModuleType, tokens: Tensor, dtype: torch.dtype) -> None:
     config = transformers.BertConfig(
         vocab_size=VOCABULARY,
         hidden_size=SIZE,
@@ -209,8 +209,8 @@ def test_bert_hidden_states(transformers: ModuleType, tokens: Tensor, dtype: tor
         assert_close(hidden[REAL], expected_hidden[REAL], near(dtype))
 
 
-def test_bert_with_our_stem(transformers: ModuleType, tokens: Tensor) -> None:
-    """One segment: its vector is the same for all words, so it goes into theirs."""
+def test_bert_can_have_the_stem_of_seqloom(transformers: ModuleType, tokens: Tensor) -> None:
+    """With one segment, its vector is the same for all tokens and is added to their embedding."""
     config = transformers.BertConfig(
         vocab_size=VOCABULARY,
         hidden_size=SIZE,
@@ -284,7 +284,7 @@ def llama_weights(theirs: nn.Module) -> dict[str, Tensor]:
     [(4, 4, 1e-6, 10_000.0), (2, 4, 1e-5, 500_000.0), (1, 6, 1e-2, 100.0)],
     ids=["as many key heads", "grouped key heads", "one key head, heads wider than their share"],
 )
-def test_llama_logits(
+def test_logits_equal_those_of_llama(
     transformers: ModuleType, tokens: Tensor, kv_heads: int, head_size: int, eps: float, base: float
 ) -> None:
     config = transformers.LlamaConfig(
@@ -301,11 +301,11 @@ def test_llama_logits(
     )
     theirs = shaken(transformers.LlamaForCausalLM(config), torch.float32)
     ours = llama(theirs, kv_heads=kv_heads, head_size=head_size, eps=eps, base=base)
-    assert_writes_alike(ours, theirs, tokens, 1e-5)  # in float64 theirs takes norms and angles in float32 all the same
+    assert_same_logits(ours, theirs, tokens, 1e-5)  # theirs computes norms and angles in float32 also in float64
 
 
-def test_the_modern_decoder_is_llama(transformers: ModuleType, tokens: Tensor) -> None:
-    """The parts by name, as a config has them."""
+def test_the_modern_decoder_equals_llama(transformers: ModuleType, tokens: Tensor) -> None:
+    """The settings by name, as in a config."""
     config = transformers.LlamaConfig(
         vocab_size=VOCABULARY,
         hidden_size=SIZE,
@@ -330,4 +330,4 @@ def test_the_modern_decoder_is_llama(transformers: ModuleType, tokens: Tensor) -
         bias=False,
     )
     ours = Model(TokenEmbedding(VOCABULARY, SIZE), decoder(parts), PerToken(SIZE, VOCABULARY, bias=False))
-    assert_writes_alike(loaded(ours, llama_weights(theirs)), theirs, tokens, 1e-5)
+    assert_same_logits(loaded(ours, llama_weights(theirs)), theirs, tokens, 1e-5)

@@ -1,4 +1,4 @@
-"""Images to vectors. An image is no sequence, so its stems are not in the conformance suite; they are asked here."""
+"""Stems of images. An image is no sequence, so its stems are not in the conformance suite."""
 
 import pytest
 import torch
@@ -28,12 +28,12 @@ def stem(request) -> ImageCNN | PatchEmbedding:
     return request.param()
 
 
-# How many regions, and where --------------------------------------------------------------------------------------
+# Regions ----------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=40)
 @given(height=st.integers(1, 33), width=st.integers(1, 33), stages=st.integers(1, 4))
-def test_a_grid_of_any_size(height: int, width: int, stages: int) -> None:
+def test_stems_accept_images_of_any_size(height: int, width: int, stages: int) -> None:
     stem = ImageCNN(1, 3, widths=(2,) * stages)
     rows, columns = stem.regions(height, width)
     assert stem(torch.randn(2, 1, height, width)).shape == (2, rows * columns, 3)
@@ -42,13 +42,13 @@ def test_a_grid_of_any_size(height: int, width: int, stages: int) -> None:
 
 
 @given(rows=st.integers(1, 5), columns=st.integers(1, 5), patch=st.integers(1, 6))
-def test_as_many_patches_as_fit(rows: int, columns: int, patch: int) -> None:
+def test_an_image_has_as_many_patches_as_fit(rows: int, columns: int, patch: int) -> None:
     stem, height, width = patches(patch), rows * patch, columns * patch
     assert stem.regions(height, width) == (rows, columns)
     assert stem(images(2, height, width)).shape == (2, rows * columns, 5)
 
 
-def test_regions_are_read_line_by_line(stem) -> None:
+def test_regions_are_in_row_major_order(stem) -> None:
     pictures = images(2, 8, 12)  # 2 rows of 3 regions
     x, regions = stem(pictures), stem.grid(pictures)
     for row in range(2):
@@ -56,8 +56,8 @@ def test_regions_are_read_line_by_line(stem) -> None:
             assert torch.equal(x[:, 3 * row + column], regions[:, :, row, column])
 
 
-def test_a_bright_spot_is_in_the_region_it_is_in(stem) -> None:
-    """Every filter sums what it sees, so the brightest region holds the spot."""
+def test_a_bright_spot_is_in_its_region(stem) -> None:
+    """Every filter sums its inputs, so the brightest region contains the spot."""
     with torch.no_grad():
         for name, weight in stem.named_parameters():
             if weight.dim() == 4:
@@ -81,21 +81,21 @@ def test_a_patch_sees_itself_alone() -> None:
 
 
 def test_positions_are_added(stem) -> None:
-    pictures = images(2, 8, 12)
-    without = stem(pictures)
+    images_ = images(2, 8, 12)
+    without = stem(images_)
     for positions in (Sinusoidal(5), LearnedPositions(5, 6)):
-        place = positions.double()
-        stem.positions = place
-        torch.testing.assert_close(stem(pictures) - without, place(torch.zeros_like(without))[0])
+        added = positions.double()
+        stem.positions = added
+        torch.testing.assert_close(stem(images_) - without, added(torch.zeros_like(without))[0])
     stem.positions = LearnedPositions(5, 4).double()
     with pytest.raises(ArgumentError, match=r"LearnedPositions: x has 6 steps; expected at most 4 in all\."):
-        stem(pictures)
+        stem(images_)
 
 
 # Equations --------------------------------------------------------------------------------------------------------
 
 
-def test_patches_are_cut_out_and_put_through_one_linear_map() -> None:
+def test_patches_are_projected_by_one_linear_map() -> None:
     stem, pictures = patches(), images(2, 8, 12)
     squares = F.unfold(pictures, kernel_size=4, stride=4).transpose(1, 2)  # [batch, regions, channels · 4 · 4]
     expected = F.linear(squares, stem.project.weight.flatten(1), stem.project.bias)
@@ -103,7 +103,7 @@ def test_patches_are_cut_out_and_put_through_one_linear_map() -> None:
 
 
 @pytest.mark.parametrize("output", [4, 6], ids=["same width", "wider"])
-def test_a_residual_block(output: int) -> None:
+def test_a_residual_block_equals_its_formula(output: int) -> None:
     block, x = ResidualConvolution(4, output, stride=2).double(), torch.randn(2, 4, 7, 6, dtype=torch.float64)
     with torch.no_grad():
         for weight in block.parameters():
@@ -117,7 +117,7 @@ def test_a_residual_block(output: int) -> None:
 
     hidden = F.conv2d(normalised(x, norm).relu(), first.weight, first.bias, stride=2, padding=1)
     inner = F.conv2d(normalised(hidden, norm_again).relu(), second.weight, second.bias, padding=1)
-    around = torch.stack(  # means of squares; at an odd edge, of what there is
+    around = torch.stack(  # means of 2 by 2 squares, or of fewer values at an odd edge
         [torch.stack([x[:, :, r : r + 2, c : c + 2].mean(dim=(2, 3)) for c in (0, 2, 4)], dim=2) for r in (0, 2, 4, 6)],
         dim=2,
     )
@@ -126,7 +126,7 @@ def test_a_residual_block(output: int) -> None:
     torch.testing.assert_close(block(x), around + inner)
 
 
-def test_the_stages_of_a_grid() -> None:
+def test_a_grid_is_computed_by_its_stages() -> None:
     stem, pictures = grid(4, 6), images(2, 9, 5)
     x = stem.stages[1](stem.stages[0](stem.first(pictures)))
     norm, _, out = stem.last
@@ -134,11 +134,11 @@ def test_the_stages_of_a_grid() -> None:
     torch.testing.assert_close(stem.grid(pictures), expected)
 
 
-# Promises ---------------------------------------------------------------------------------------------------------
+# Batches, gradients, precision ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
-def test_an_image_alone_gives_the_same(stem, training: bool) -> None:
+def test_the_output_of_an_image_does_not_depend_on_the_batch(stem, training: bool) -> None:
     stem.train(training)
     pictures = images(3, 8, 12)
     together = stem(pictures)
@@ -147,19 +147,19 @@ def test_an_image_alone_gives_the_same(stem, training: bool) -> None:
     assert stem(pictures[:0]).shape == (0, 6, 5)
 
 
-def test_gradients(stem) -> None:
+def test_gradients_equal_finite_differences(stem) -> None:
     pictures = images(2, 4, 8).requires_grad_()
     assert torch.autograd.gradcheck(lambda *_: stem(pictures), (pictures, *stem.parameters()), fast_mode=True)
 
 
-def test_bfloat16(stem) -> None:
+def test_stems_run_in_bfloat16(stem) -> None:
     pictures = images(2, 8, 12).bfloat16()
     low = stem.bfloat16()(pictures)
     assert low.dtype == torch.bfloat16
     torch.testing.assert_close(low.double(), stem.double()(pictures.double()), rtol=0.05, atol=0.05)
 
 
-# Bad input --------------------------------------------------------------------------------------------------------
+# Invalid input ----------------------------------------------------------------------------------------------------
 
 wrong_images = {
     "images has shape [3, 8, 8]; expected [batch, 3, height, width].": torch.rand(3, 8, 8),
@@ -175,13 +175,13 @@ wrong_images = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("complaint", "pictures"), wrong_images.items(), ids=range(len(wrong_images)))
-def test_what_is_no_image(stem, complaint: str, pictures: object) -> None:
+def test_an_invalid_image_is_an_error(stem, complaint: str, pictures: object) -> None:
     with pytest.raises(ArgumentError) as caught:
         stem(pictures)
     assert str(caught.value) == f"{type(stem).__name__}: {complaint}"
 
 
-def test_no_whole_number_of_patches() -> None:
+def test_sides_that_are_no_multiples_of_the_patch_are_an_error() -> None:
     complaint = (
         r"^PatchEmbedding: images has height 8 and width 10; expected sides that are multiples of the patch, 4\.$"
     )
@@ -192,7 +192,7 @@ def test_no_whole_number_of_patches() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_what_no_stem_can_be_made_of() -> None:
+def test_invalid_settings_are_errors() -> None:
     for make, complaint in (
         (lambda: ImageCNN(3, 5, widths=()), "ImageCNN: widths has no stage; expected the width of at least one."),
         (lambda: ImageCNN(0, 5), "ImageCNN: channels is 0; expected a whole number, at least 1."),

@@ -1,4 +1,4 @@
-"""The fixed-window model, beyond what the conformance suite says of every layer."""
+"""The fixed-window model, beyond the tests of every layer in the conformance suite."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window, prepend_re
 
 
 @given(st.integers(0, 5), st.integers(1, 6), st.data())
-def test_the_recent_steps_are_those_before_each_rows_own_end(reach, time, data):
+def test_the_recent_steps_are_those_before_the_end_of_each_row(reach, time, data):
     lengths = data.draw(st.lists(st.integers(0, time), min_size=1, max_size=4))
     x, recent = torch.randn(len(lengths), time, 2), torch.randn(len(lengths), reach, 2)
     whole, after = prepend_recent(x, torch.tensor(lengths), recent)
@@ -24,7 +24,7 @@ def test_the_recent_steps_are_those_before_each_rows_own_end(reach, time, data):
 
 
 @given(st.integers(0, 5), st.integers(1, 6))
-def test_no_lengths_are_full_lengths(reach, time):
+def test_no_lengths_equal_full_lengths(reach, time):
     x, recent = torch.randn(3, time, 2), torch.randn(3, reach, 2)
     _, without = prepend_recent(x, None, recent)
     _, full = prepend_recent(x, torch.full((3,), time), recent)
@@ -60,7 +60,7 @@ def test_a_fixed_window_is_a_causal_convolution():
     assert_close(ours_after["window.recent"], theirs_after["recent"])
 
 
-def test_direct_connections_and_one_linear_head_are_the_equation_of_the_paper():
+def test_direct_connections_with_a_linear_head_equal_the_paper():
     """b + W z + U tanh(d + H z)"""
     layer = FixedWindowDirect(3, 4, width=2).double()
     head = torch.nn.Linear(layer.output_size, 7).double()
@@ -82,7 +82,7 @@ def test_a_position_sees_only_its_window():
 
 
 @pytest.mark.parametrize("make", [Window, lambda size, width: FixedWindow(size, 4, width)])
-def test_a_window_has_a_width(make):
+def test_an_invalid_width_is_an_error(make):
     with pytest.raises(ArgumentError, match=r"^Window: width is 0; expected a whole number, at least 1\.$"):
         make(3, width=0)
 
@@ -93,7 +93,7 @@ def test_a_state_of_another_width_is_an_error():
         Window(3, width=2)(torch.randn(2, 5, 3), state=state)
 
 
-def test_the_window_is_unfold():
+def test_a_window_equals_unfold():
     x = torch.randn(2, 6, 3)
     unfolded = F.pad(x, (0, 0, 2, 0)).unfold(1, 3, 1).transpose(2, 3).flatten(2)
     assert_close(Window(3, width=3)(x)[0], unfolded)

@@ -1,4 +1,4 @@
-"""Words and letters: what the suite does not ask. (The stem itself is in the catalogue.)"""
+"""Words and letters, beyond the tests of the stem in the conformance suite."""
 
 from typing import get_args
 
@@ -17,7 +17,7 @@ def test_names_are_those_of_the_config() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_spelling_does_not_depend_on_how_long_other_words_are(kind: type[CharacterEncoder]) -> None:
+def test_a_spelling_does_not_depend_on_the_length_of_other_words(kind: type[CharacterEncoder]) -> None:
     spelling = kind(9, 3, 4).double()
     alone = spelling(torch.tensor([[3, 1]]))
     together = spelling(torch.tensor([[3, 1, 0, 0], [8, 7, 6, 5]]))
@@ -33,12 +33,12 @@ def test_letters_and_their_order_matter(kind: type[CharacterEncoder]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_word_without_letters_is_nothing(kind: type[CharacterEncoder]) -> None:
+def test_the_spelling_of_a_word_without_letters_is_zero(kind: type[CharacterEncoder]) -> None:
     assert not kind(9, 3, 4)(torch.zeros(2, 3, dtype=torch.int64)).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_padding_teaches_the_letters_nothing(kind: type[CharacterEncoder]) -> None:
+def test_padding_gives_letters_no_gradient(kind: type[CharacterEncoder]) -> None:
     spelling = kind(9, 3, 4)
     spelling(torch.tensor([[3, 1, 0], [5, 0, 0]])).square().sum().backward()
     assert spelling.embedding.weight.grad is not None
@@ -46,7 +46,7 @@ def test_padding_teaches_the_letters_nothing(kind: type[CharacterEncoder]) -> No
     assert set(touched) <= {1, 3, 5}
 
 
-def test_a_word_that_comes_often_is_spelt_once() -> None:
+def test_repeated_words_are_spelled_once() -> None:
     seen: list[int] = []
     stem = WordEmbedding(9, 2, CharacterCNN(9, 3, 4))
     stem.spelling.register_forward_pre_hook(lambda _, args: seen.append(args[0].shape[0]))
@@ -54,16 +54,16 @@ def test_a_word_that_comes_often_is_spelt_once() -> None:
     x, _ = stem(tokens)
     assert seen == [2]
     torch.testing.assert_close(x[0, 0], x[0, 2])
-    torch.testing.assert_close(x[0, 0, 2:], x[1, 0, 2:])  # the same letters under another word
+    torch.testing.assert_close(x[0, 0, 2:], x[1, 0, 2:])  # the same letters with another word
     assert not torch.equal(x[0, 0, :2], x[1, 0, :2])
 
 
-def test_word_dropout_leaves_out_words_and_not_letters() -> None:
+def test_word_dropout_drops_words_and_keeps_letters() -> None:
     stem = WordEmbedding(50, 4, CharacterCNN(9, 3, 4), word_dropout=0.5).train()
     tokens = torch.cat([torch.arange(50).reshape(1, 50, 1), torch.full((1, 50, 2), 3)], dim=2)
     x, _ = stem(tokens)
-    gone = (x[0, :, :4] == 0).all(dim=1)
-    assert 5 < int(gone.sum()) < 45
+    dropped = (x[0, :, :4] == 0).all(dim=1)
+    assert 5 < int(dropped.sum()) < 45
     torch.testing.assert_close(x[0, :, 4:], x[0, :1, 4:].expand(50, 4))
 
 
@@ -80,12 +80,12 @@ def test_word_dropout_leaves_out_words_and_not_letters() -> None:
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_bad_input_is_a_sentence(tokens: object, expected: str) -> None:
+def test_invalid_input_is_an_error(tokens: object, expected: str) -> None:
     with pytest.raises(ArgumentError) as wrong:
         WordEmbedding(9, 2, CharacterCNN(6, 3, 4))(tokens)
     assert expected in str(wrong.value)
 
 
-def test_halves_of_an_odd_size() -> None:
+def test_an_odd_size_of_a_character_lstm_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="size is 5; expected an even number, half a direction"):
         CharacterLSTM(9, 3, 5)

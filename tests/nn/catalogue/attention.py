@@ -1,4 +1,4 @@
-"""Attention with every score, mask and size; norms, positions, feed-forward and the ways around them."""
+"""Attention with every score, mask and size; norms, positions, feed-forward layers and residual connections."""
 
 from functools import partial
 
@@ -31,7 +31,7 @@ def begin(layer: Layer, rows: int) -> State:
 
 
 def row(layer: Layer, index: int):
-    """What one row looks at, for the reference."""
+    """The memory of one row, for the reference."""
     memory, lengths = source(layer, 16)
     return memory[index, : lengths[index]].numpy()
 

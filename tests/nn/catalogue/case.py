@@ -20,7 +20,7 @@ def no_state(layer: Layer, rows: int) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A layer, and what its traits don't say.
+    """A layer and its properties besides traits.
 
     make: builds the layer with small sizes; the suite perturbs its weights
     reference: y from (layer, x, lengths) as a textbook computes it: loops in float64 (see `by_row`)

@@ -1,4 +1,4 @@
-"""Attention decoders: every context, combine, way of feeding and bridge, over several cells and scores."""
+"""Attention decoders: every context, combine, context input and bridge, over several cells and scores."""
 
 import torch
 from torch import Tensor
@@ -55,7 +55,7 @@ def deep(*cells: type[Cell], dropout: float = 0.0):
     return body
 
 
-def one(cell: type[Cell]):
+def single_layer(cell: type[Cell]):
     return lambda width: Recurrent(cell(width, HIDDEN))
 
 
@@ -71,54 +71,56 @@ def after(score: str | Score) -> Context:
     return AttentionAfter(HIDDEN, MEMORY, score)
 
 
-def learned(body: Layer) -> Bridge:
+def learned_bridge(body: Layer) -> Bridge:
     return LearnedBridge(MEMORY, body)
 
 
-def carry(body: Layer) -> Bridge:
+def copy_bridge(body: Layer) -> Bridge:
     return CopyBridge()
 
 
-def fresh(body: Layer) -> Bridge:
+def no_bridge(body: Layer) -> Bridge:
     return NoBridge()
 
 
 def decoder(
     body, context: Context, combine: type, bridge, feed: str = "every", feeding: bool = False
 ) -> AttentionDecoder:
-    met = combine(context.size, HIDDEN)
-    width = X + context.size * context.feeds_body + met.output_size * feeding
+    combined = combine(context.size, HIDDEN)
+    width = X + context.size * context.feeds_body + combined.output_size * feeding
     layers = body(width)
-    return AttentionDecoder(layers, context, met, bridge(layers), context_input=feed, input_feeding=feeding)
+    return AttentionDecoder(layers, context, combined, bridge(layers), context_input=feed, input_feeding=feeding)
 
 
 decoders = {
-    "sutskever": lambda: decoder(deep(LSTM, LSTM), NoContext(), ConcatCombine, carry),
-    "no context, tanh, input feeding": lambda: decoder(one(GRU), NoContext(), TanhCombine, learned, feeding=True),
-    "cho": lambda: decoder(one(GRU), pooled("last"), ConcatCombine, learned),
-    "cho, first step": lambda: decoder(one(RNN), pooled("last"), TanhCombine, learned, feed="first"),
-    "mean, input feeding": lambda: decoder(one(LSTM), pooled("mean"), TanhCombine, carry, feeding=True),
-    "mean, first step": lambda: decoder(deep(GRU, RNN), pooled("mean"), ConcatCombine, fresh, feed="first"),
-    "max": lambda: decoder(one(GRUAfter), pooled("max"), TanhCombine, fresh),
-    "max, first step, input feeding": lambda: decoder(
-        one(GRU), pooled("max"), ConcatCombine, learned, feed="first", feeding=True
+    "sutskever": lambda: decoder(deep(LSTM, LSTM), NoContext(), ConcatCombine, copy_bridge),
+    "no context, tanh, input feeding": lambda: decoder(
+        single_layer(GRU), NoContext(), TanhCombine, learned_bridge, feeding=True
     ),
-    "bahdanau": lambda: decoder(one(GRU), before("additive"), ConcatCombine, learned),
-    "bahdanau, deep": lambda: decoder(deep(GRU, LSTM), before("dot"), TanhCombine, carry),
+    "cho": lambda: decoder(single_layer(GRU), pooled("last"), ConcatCombine, learned_bridge),
+    "cho, first step": lambda: decoder(single_layer(RNN), pooled("last"), TanhCombine, learned_bridge, feed="first"),
+    "mean, input feeding": lambda: decoder(single_layer(LSTM), pooled("mean"), TanhCombine, copy_bridge, feeding=True),
+    "mean, first step": lambda: decoder(deep(GRU, RNN), pooled("mean"), ConcatCombine, no_bridge, feed="first"),
+    "max": lambda: decoder(single_layer(GRUAfter), pooled("max"), TanhCombine, no_bridge),
+    "max, first step, input feeding": lambda: decoder(
+        single_layer(GRU), pooled("max"), ConcatCombine, learned_bridge, feed="first", feeding=True
+    ),
+    "bahdanau": lambda: decoder(single_layer(GRU), before("additive"), ConcatCombine, learned_bridge),
+    "bahdanau, deep": lambda: decoder(deep(GRU, LSTM), before("dot"), TanhCombine, copy_bridge),
     "bahdanau, first step": lambda: decoder(
-        one(LSTMPeephole), before("low-rank"), ConcatCombine, learned, feed="first"
+        single_layer(LSTMPeephole), before("low-rank"), ConcatCombine, learned_bridge, feed="first"
     ),
     "bahdanau, input feeding": lambda: decoder(
-        one(LSTM), before(Gaussian(3, 3, width=1.5)), TanhCombine, learned, feeding=True
+        single_layer(LSTM), before(Gaussian(3, 3, width=1.5)), TanhCombine, learned_bridge, feeding=True
     ),
     "bahdanau, first step, input feeding": lambda: decoder(
-        one(RNN), before("scaled-dot"), ConcatCombine, carry, feed="first", feeding=True
+        single_layer(RNN), before("scaled-dot"), ConcatCombine, copy_bridge, feed="first", feeding=True
     ),
-    "luong": lambda: decoder(deep(LSTM, LSTM), after("bilinear"), TanhCombine, carry, feeding=True),
-    "luong, concatenated": lambda: decoder(one(GRU), after("additive"), ConcatCombine, learned),
-    "luong, no input feeding": lambda: decoder(one(GRUAfter), after("dot"), TanhCombine, fresh),
+    "luong": lambda: decoder(deep(LSTM, LSTM), after("bilinear"), TanhCombine, copy_bridge, feeding=True),
+    "luong, concatenated": lambda: decoder(single_layer(GRU), after("additive"), ConcatCombine, learned_bridge),
+    "luong, no input feeding": lambda: decoder(single_layer(GRUAfter), after("dot"), TanhCombine, no_bridge),
     "luong, concatenated, input feeding": lambda: decoder(
-        one(RNN), after(Cosine(3, 3, temperature=0.5)), ConcatCombine, learned, feeding=True
+        single_layer(RNN), after(Cosine(3, 3, temperature=0.5)), ConcatCombine, learned_bridge, feeding=True
     ),
 }
 
@@ -132,9 +134,11 @@ def attention(width: int) -> Layer:
 
 
 others = {
-    "a convolution attends after": lambda: decoder(convolution, after("additive"), TanhCombine, learned, feeding=True),
-    "a convolution attends before": lambda: decoder(convolution, before("dot"), ConcatCombine, carry),
-    "self-attention attends after": lambda: decoder(attention, after("dot"), TanhCombine, fresh),
+    "a convolution attends after": lambda: decoder(
+        convolution, after("additive"), TanhCombine, learned_bridge, feeding=True
+    ),
+    "a convolution attends before": lambda: decoder(convolution, before("dot"), ConcatCombine, copy_bridge),
+    "self-attention attends after": lambda: decoder(attention, after("dot"), TanhCombine, no_bridge),
 }
 
 cases = [Case(name, make, of(row), begin) for name, make in decoders.items()]
@@ -142,7 +146,7 @@ cases += [Case(name, make, initial_state=begin) for name, make in others.items()
 cases += [
     Case(
         "bahdanau, dropout",
-        lambda: decoder(deep(GRU, LSTM, dropout=0.3), before("bilinear"), TanhCombine, learned),
+        lambda: decoder(deep(GRU, LSTM, dropout=0.3), before("bilinear"), TanhCombine, learned_bridge),
         of(row),
         begin,
         noisy=True,

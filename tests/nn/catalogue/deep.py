@@ -1,4 +1,4 @@
-"""Recurrent layers on recurrent layers: depth, both directions, ways around, dropout."""
+"""Stacked recurrent layers: depth, both directions, residual and dense connections, dropout."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Stems of sequences. (Images are no sequence before their stem: see test_vision.)"""
+"""Stems of sequences. (test_vision has the stems of images, whose input is no sequence.)"""
 
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import TokenEmbedding, frame_embedding

@@ -1,4 +1,4 @@
-"""What the tests against torch.nn share: random weights, gradients, masks."""
+"""Helpers of the tests against torch.nn: random weights, gradients, masks."""
 
 from collections.abc import Callable
 
@@ -13,12 +13,12 @@ PADDING = torch.arange(STEPS) >= LENGTHS.unsqueeze(1)
 
 
 def few_examples(**strategies: SearchStrategy) -> Callable:
-    """`given` with half as many examples: each runs torch's module and ours, forwards and backwards."""
+    """`given` with half as many examples, since each runs torch's module and ours, forward and backward."""
     return lambda test: settings(max_examples=settings.default.max_examples // 2)(given(**strategies)(test))
 
 
 def perturbed(module: nn.Module) -> nn.Module:
-    """In float64 and eval mode, no weight at zero or one: what starts there (biases, norms) would hide a mistake."""
+    """In float64 and eval mode, with no weight at zero or one, since initialized biases and norms would hide errors."""
     with torch.no_grad():
         for weight in module.double().eval().parameters():
             weight += 0.3 * torch.randn_like(weight)
@@ -35,15 +35,15 @@ def assert_close(actual: object, expected: object, atol: float = 1e-12) -> None:
 
 
 def assert_same_weights(actual: nn.Module, expected: nn.Module) -> None:
-    """Bit for bit."""
+    """The weights are equal bit for bit."""
     assert_close(dict(actual.named_parameters()), dict(expected.named_parameters()), atol=0)
 
 
 def assert_same_kind(actual: nn.Module, expected: nn.Module) -> None:
-    """The same parts with the same settings."""
+    """The modules have the same submodules with the same settings."""
     assert repr(actual) == repr(expected)
 
 
 def causal_mask(causal: bool) -> Tensor | None:
-    """torch's mask: True where a step is not seen."""
+    """The mask as torch expects it: True if a step is masked."""
     return torch.ones(STEPS, STEPS, dtype=torch.bool).triu(1) if causal else None

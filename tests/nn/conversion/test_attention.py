@@ -1,4 +1,4 @@
-"""`nn.MultiheadAttention` against self- and cross-attention: outputs, gradients, padding and causal masks."""
+"""`nn.MultiheadAttention` equals self- and cross-attention: outputs, gradients, padding and causal masks."""
 
 import torch
 from hypothesis import strategies as st
@@ -31,7 +31,9 @@ def run_theirs(module: nn.MultiheadAttention, x: Tensor, memory: Tensor, **masks
 
 
 @attentions
-def test_self_attention_both_ways(heads: int, bias: bool, causal: bool, batch_first: bool) -> None:
+def test_self_attention_is_converted_in_both_directions(
+    heads: int, bias: bool, causal: bool, batch_first: bool
+) -> None:
     module = perturbed(nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first))
     layer = self_attention_from_torch(module, causal=causal)
     back = to_torch(layer)
@@ -49,7 +51,9 @@ def test_self_attention_both_ways(heads: int, bias: bool, causal: bool, batch_fi
 
 
 @attentions
-def test_cross_attention_both_ways(heads: int, bias: bool, causal: bool, batch_first: bool) -> None:
+def test_cross_attention_is_converted_in_both_directions(
+    heads: int, bias: bool, causal: bool, batch_first: bool
+) -> None:
     sizes = {"kdim": 6, "vdim": 6} if causal else {}  # another size, or the same
     module = perturbed(nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first, **sizes))
     layer = cross_attention_from_torch(module)

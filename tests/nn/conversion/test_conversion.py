@@ -1,4 +1,4 @@
-"""What every conversion keeps, and what it does not touch."""
+"""Properties that every conversion keeps."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ Make = Callable[[], nn.Module]
 @every_module
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
-def test_precision_and_mode_stay(make: Make, dtype: torch.dtype, training: bool) -> None:
+def test_precision_and_mode_are_kept(make: Make, dtype: torch.dtype, training: bool) -> None:
     layer = from_torch(make().to(dtype).train(training))
     for converted in (layer, to_torch(layer)):
         assert {weight.dtype for weight in converted.parameters()} == {dtype}
@@ -44,8 +44,8 @@ def test_weights_are_copies(make: Make) -> None:
     module = make()
     layer = from_torch(module)
     theirs, ours, back = (
-        {weight.untyped_storage().data_ptr() for weight in each.parameters()}
-        for each in (module, layer, to_torch(layer))
+        {weight.untyped_storage().data_ptr() for weight in module_.parameters()}
+        for module_ in (module, layer, to_torch(layer))
     )
     assert not theirs & ours
     assert not ours & back
@@ -59,7 +59,7 @@ def test_no_random_number_is_drawn(make: Make) -> None:
 
 
 @every_module
-def test_what_is_converted_loads_and_trains(make: Make) -> None:
+def test_a_converted_layer_loads_and_trains(make: Make) -> None:
     layer = from_torch(make())
     layer.load_state_dict(from_torch(make()).state_dict())
     x, memory = torch.randn(2, 5, layer.input_size), torch.randn(2, 4, getattr(layer, "memory_size", 8))
@@ -69,11 +69,11 @@ def test_what_is_converted_loads_and_trains(make: Make) -> None:
 
 @every_module
 @pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=pytest.mark.gpu)])
-def test_the_device_stays(make: Make, device: str) -> None:
+def test_the_device_is_kept(make: Make, device: str) -> None:
     module = make().to(device)
     layer = from_torch(module)
     back = to_torch(layer)
-    assert {weight.device.type for each in (layer, back) for weight in each.parameters()} == {device}
+    assert {weight.device.type for module_ in (layer, back) for weight in module_.parameters()} == {device}
 
 
 @pytest.mark.gpu

@@ -1,4 +1,4 @@
-"""`nn.RNN`, `nn.LSTM` and `nn.GRU` against our recurrent layers: outputs, gradients, states, rows of unequal length."""
+"""`nn.RNN`, `nn.LSTM` and `nn.GRU` equal our recurrent layers: outputs, gradients, states, rows of unequal length."""
 
 from collections.abc import Callable
 
@@ -51,7 +51,7 @@ def their_state(state: State, depth: int, bidirectional: bool, name: str) -> Ten
 
 
 def run_theirs(module: nn.RNNBase, x: Tensor, lengths: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Batch first; rows of unequal lengths packed."""
+    """Run a batch-first module, with rows of unequal lengths packed."""
     x_in_their_order = x if module.batch_first else x.transpose(0, 1)
     if lengths is None:
         y, end = module(x_in_their_order)
@@ -99,7 +99,7 @@ def test_recurrent_to_torch(
 
 @pytest.mark.parametrize("cell", sorted(MODULES))
 def test_recurrent_round_trip(cell: str) -> None:
-    """From torch and back: every weight bit for bit, and the sum of the two biases; a GRU's candidate keeps both."""
+    """Every weight and the sum of the two biases are equal bit for bit; the candidate of a GRU keeps both biases."""
     module = perturbed(MODULES[cell](3, 4, 2, bidirectional=True, batch_first=True))
     back = to_torch(from_torch(module))
     for name, weight in module.named_parameters():
@@ -107,7 +107,9 @@ def test_recurrent_round_trip(cell: str) -> None:
             assert torch.equal(getattr(back, name), weight)
         if name.startswith("bias_ih"):
             other = name.replace("ih", "hh")
-            actual, expected = (each.get_parameter(name) + each.get_parameter(other) for each in (back, module))
+            actual, expected = (
+                module_.get_parameter(name) + module_.get_parameter(other) for module_ in (back, module)
+            )
             gates = 8 if cell == "gru-after" else None
             assert torch.equal(actual[:gates], expected[:gates])
     if cell == "gru-after":
@@ -124,7 +126,7 @@ def test_recurrent_round_trip(cell: str) -> None:
     ],
     ids=["alone", "both directions", "with dropouts of nothing"],
 )
-def test_recurrent_layers_built_by_hand(layer: Layer) -> None:
+def test_user_built_recurrent_layers_are_converted(layer: Layer) -> None:
     x = torch.randn(ROWS, STEPS, 3, dtype=torch.float64)
     assert_close(to_torch(perturbed(layer))(x)[0], layer(x)[0])
 
@@ -136,7 +138,7 @@ def test_dropout_between_layers_is_converted(name: str) -> None:
     assert to_torch(layer).dropout == 0.25
 
 
-def test_an_initial_state_gives_the_same() -> None:
+def test_an_initial_state_gives_the_same_output() -> None:
     module = perturbed(nn.LSTM(3, 4, 2, batch_first=True))
     x, hidden, memory = (
         torch.randn(*sizes, dtype=torch.float64) for sizes in ((ROWS, 5, 3), (2, ROWS, 4), (2, ROWS, 4))

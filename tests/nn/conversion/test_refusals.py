@@ -1,4 +1,4 @@
-"""What has no equivalent on the other side is refused by name, with the reason."""
+"""Layers and modules without an equivalent are refused with the reason."""
 
 import pytest
 from torch import nn
@@ -25,7 +25,7 @@ parts = TransformerConfig(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
 
 
 class Unlike(Cell):
-    """A cell that we don't ship."""
+    """A user-defined cell."""
 
     parts = ("hidden",)
 
@@ -145,7 +145,7 @@ def test_a_module_without_an_equivalent_is_an_error(sentence: str, module: nn.Mo
         from_torch(module)
 
 
-def test_self_attention_from_a_module_for_another_sequence() -> None:
+def test_self_attention_from_a_module_of_cross_attention_is_an_error() -> None:
     with pytest.raises(
         NoEquivalent, match="MultiheadAttention with kdim=6 has no equivalent in SelfAttention: its own size is 8"
     ):

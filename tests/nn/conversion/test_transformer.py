@@ -1,4 +1,4 @@
-"""The layers of torch's Transformer against our blocks: outputs, gradients, masks, and torch's fast path."""
+"""The layers of torch's Transformer equal our blocks: outputs, gradients, masks, and torch's fast path."""
 
 import pytest
 import torch
@@ -58,7 +58,7 @@ def run_decoder(module: nn.Module, x: Tensor, memory: Tensor, padding: Tensor | 
 
 
 @blocks
-def test_encoder_layer_both_ways(norm_first, activation, bias, causal, batch_first) -> None:
+def test_encoder_layers_are_converted_in_both_directions(norm_first, activation, bias, causal, batch_first) -> None:
     module = perturbed(
         nn.TransformerEncoderLayer(
             **sizes, norm_first=norm_first, activation=activation, bias=bias, batch_first=batch_first
@@ -82,7 +82,7 @@ def test_encoder_layer_both_ways(norm_first, activation, bias, causal, batch_fir
 
 
 @blocks
-def test_decoder_layer_both_ways(norm_first, activation, bias, causal, batch_first) -> None:
+def test_decoder_layers_are_converted_in_both_directions(norm_first, activation, bias, causal, batch_first) -> None:
     module = perturbed(
         nn.TransformerDecoderLayer(
             **sizes, norm_first=norm_first, activation=activation, bias=bias, batch_first=batch_first
@@ -104,9 +104,9 @@ def test_decoder_layer_both_ways(norm_first, activation, bias, causal, batch_fir
 
 @pytest.mark.parametrize("last", [None, nn.LayerNorm(8, eps=1e-3)], ids=["no last norm", "last norm"])
 @pytest.mark.parametrize("causal", [False, True], ids=["whole", "causal"])
-def test_encoder_both_ways(causal: bool, last: nn.Module | None) -> None:
-    one = nn.TransformerEncoderLayer(**sizes, norm_first=True, batch_first=True)
-    module = perturbed(nn.TransformerEncoder(one, 3, last, enable_nested_tensor=False))
+def test_encoders_are_converted_in_both_directions(causal: bool, last: nn.Module | None) -> None:
+    layer_module = nn.TransformerEncoderLayer(**sizes, norm_first=True, batch_first=True)
+    module = perturbed(nn.TransformerEncoder(layer_module, 3, last, enable_nested_tensor=False))
     layer = encoder_from_torch(module, causal=causal)
     assert layer.traits.causal is causal
     back = to_torch(layer)
@@ -119,7 +119,7 @@ def test_encoder_both_ways(causal: bool, last: nn.Module | None) -> None:
 
 
 @pytest.mark.parametrize("last", [None, nn.LayerNorm(8)], ids=["no last norm", "last norm"])
-def test_decoder_both_ways(last: nn.Module | None) -> None:
+def test_decoders_are_converted_in_both_directions(last: nn.Module | None) -> None:
     module = perturbed(nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes, batch_first=True), 3, last))
     layer = from_torch(module)
     assert layer.traits.causal
@@ -132,7 +132,7 @@ def test_decoder_both_ways(last: nn.Module | None) -> None:
         assert_close(y, run_decoder(theirs, x, memory, PADDING))
 
 
-def test_a_decoder_that_sees_all_steps() -> None:
+def test_a_decoder_that_is_not_causal_is_converted() -> None:
     module = perturbed(nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes, batch_first=True), 2))
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
     layer = decoder_from_torch(module, causal=False)
@@ -143,8 +143,8 @@ def test_a_decoder_that_sees_all_steps() -> None:
 
 @pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "swish", "prelu"])
-def test_transformers_to_torch(order: str, activation: str) -> None:
-    """What `transformer` builds; with torch's fast path, which takes nn.GELU("tanh") for the exact one, and without."""
+def test_transformers_are_converted_to_torch(order: str, activation: str) -> None:
+    """With and without torch's fast path, which replaces nn.GELU("tanh") by the exact GELU."""
     ours = TransformerConfig(**{**vars(parts), "norm_order": order, "activation": activation})
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
     for make, causal in ((encoder, False), (decoder, True)):
@@ -165,5 +165,10 @@ def test_every_dropout_is_converted() -> None:
     module.dropout.p, module.dropout1.p, module.dropout2.p, module.dropout3.p = 0.1, 0.2, 0.3, 0.4
     module.self_attn.dropout, module.multihead_attn.dropout = 0.6, 0.7
     back = to_torch(from_torch(module))
-    assert [each.p for each in (back.dropout, back.dropout1, back.dropout2, back.dropout3)] == [0.1, 0.2, 0.3, 0.4]
+    assert [dropout.p for dropout in (back.dropout, back.dropout1, back.dropout2, back.dropout3)] == [
+        0.1,
+        0.2,
+        0.3,
+        0.4,
+    ]
     assert (back.self_attn.dropout, back.multihead_attn.dropout) == (0.6, 0.7)

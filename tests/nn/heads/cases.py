@@ -1,4 +1,4 @@
-"""Every head, small, with a way to make targets for it: what `test_head` asks of all."""
+"""A small head of every kind with random targets, for `test_head`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Target = Callable[[int, int], Tensor]
 
 @dataclass(frozen=True)
 class Case:
-    """make: a new head. target: a random target for rows and time. pooled: whether it answers once a row."""
+    """make: a new head. target: a random target for rows and time. pooled: whether it predicts once per row."""
 
     make: Callable[[], Head]
     target: Target
@@ -52,12 +52,12 @@ def values(*shape: int) -> Tensor:
     return torch.randn(*shape, OUTPUTS, dtype=torch.float64)
 
 
-def once(target: Callable[..., Tensor]) -> Target:
+def per_row(target: Callable[..., Tensor]) -> Target:
     return lambda rows, time: target(rows)
 
 
 def tied() -> Head:
-    """`to` and `double` of the head alone don't reach the embedding, which is the stem's: see `test_tied`."""
+    """`to` and `double` of the head alone don't convert the embedding, which is the stem's: see `test_tied`."""
     embedding = nn.Embedding(CLASSES, SIZE).double()
     return PerToken(SIZE, CLASSES, tied=embedding)
 
@@ -72,11 +72,11 @@ CASES = {
     "squared error": Case(lambda: SquaredError(SIZE, OUTPUTS), values),
     "gaussian": Case(lambda: GaussianLikelihood(SIZE, OUTPUTS), values),
     **{
-        f"classes, {pool}": Case(lambda pool=pool: PerSequence(SIZE, CLASSES, pool=pool), once(classes), pooled=True)
+        f"classes, {pool}": Case(lambda pool=pool: PerSequence(SIZE, CLASSES, pool=pool), per_row(classes), pooled=True)
         for pool in POOLS
     },
-    "several labels": Case(lambda: LabelsPerSequence(SIZE, CLASSES), once(labels), pooled=True),
-    "pooled gaussian": Case(lambda: Pooled("max", GaussianLikelihood(SIZE, OUTPUTS)), once(values), pooled=True),
-    "pooled squared error": Case(lambda: Pooled("last", SquaredError(SIZE, OUTPUTS)), once(values), pooled=True),
-    "pooled crf": Case(lambda: Pooled("mean", CRF(SIZE, CLASSES)), once(classes), pooled=True),
+    "several labels": Case(lambda: LabelsPerSequence(SIZE, CLASSES), per_row(labels), pooled=True),
+    "pooled gaussian": Case(lambda: Pooled("max", GaussianLikelihood(SIZE, OUTPUTS)), per_row(values), pooled=True),
+    "pooled squared error": Case(lambda: Pooled("last", SquaredError(SIZE, OUTPUTS)), per_row(values), pooled=True),
+    "pooled crf": Case(lambda: Pooled("mean", CRF(SIZE, CLASSES)), per_row(classes), pooled=True),
 }

@@ -1,4 +1,4 @@
-"""The chain against all K^n tag sequences, one by one."""
+"""The CRF is compared with the enumeration of all K^n tag sequences."""
 
 from itertools import pairwise, product
 
@@ -21,7 +21,7 @@ def random_chain(tags: int) -> Chain:
 
 
 def score(chain: Chain, emissions: Tensor, tags: tuple[int, ...]) -> Tensor:
-    """start + Σ emission + Σ transition + end of one row [time, tags], as the lecture writes it."""
+    """start + Σ emission + Σ transition + end of one row [time, tags]"""
     if not tags:
         return emissions.new_zeros(())
     total = chain.start[tags[0]] + chain.end[tags[-1]]
@@ -64,7 +64,7 @@ def test_viterbi_is_the_best_of_all_sequences(problem: tuple[Chain, Tensor, Tens
 
 
 @given(problem=problems())
-def test_the_score_of_a_sequence(problem: tuple[Chain, Tensor, Tensor]) -> None:
+def test_the_score_of_a_sequence_equals_its_formula(problem: tuple[Chain, Tensor, Tensor]) -> None:
     chain, emissions, lengths = problem
     tags = torch.randint(emissions.shape[2], emissions.shape[:2])
     actual = chain.score(emissions, tags, lengths)
@@ -110,7 +110,7 @@ def test_gradients_check_for_every_parameter() -> None:
     assert torch.autograd.gradcheck(log_p, (emissions, *parameters))
 
 
-def test_the_loss_is_minus_log_p_a_token() -> None:
+def test_the_loss_is_minus_log_p_per_token() -> None:
     head = CRF(4, 3).double()
     head.chain.load_state_dict(random_chain(3).state_dict())
     y, lengths = torch.randn(3, 4, 4, dtype=torch.float64), torch.tensor([4, 0, 2])
@@ -124,7 +124,7 @@ def test_the_loss_is_minus_log_p_a_token() -> None:
     assert loss.count == 6
 
 
-def test_a_new_one_is_a_softmax_at_each_step() -> None:
+def test_an_initialized_crf_is_a_softmax_at_each_step() -> None:
     crf, softmax = CRF(4, 3), PerToken(4, 3)
     softmax.output.load_state_dict(crf.output.state_dict())
     y, target, lengths = torch.randn(3, 5, 4), torch.randint(3, (3, 5)), torch.tensor([5, 0, 2])
@@ -146,7 +146,7 @@ def test_transitions_forbid_what_emissions_prefer() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_long_sequences_in_float32(scale: float) -> None:
+def test_long_sequences_are_finite_in_float32(scale: float) -> None:
     head = CRF(4, 6)
     head.chain.load_state_dict(random_chain(6).state_dict())
     y, target = scale * torch.randn(2, 500, 4), torch.randint(6, (2, 500))
@@ -166,6 +166,6 @@ def test_marginals_need_no_autograd() -> None:
     torch.testing.assert_close(p.sum(2), torch.tensor([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]))
 
 
-def test_no_tags_is_a_sentence() -> None:
+def test_no_tags_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="CRF: tags is 0; expected a whole number, at least 1"):
         CRF(4, 0)

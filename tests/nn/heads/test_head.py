@@ -1,4 +1,4 @@
-"""Asked of every head: padding and splitting change nothing, gradients check, it saves, loads and runs in bf16."""
+"""Tests of every head: padding, splitting, gradients, saving, loading and bf16."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def test_splitting_a_batch_changes_nothing(case: Case, data: st.DataObject, rows
 
 
 @every_head
-def test_full_lengths_are_no_lengths(case: Case) -> None:
+def test_full_lengths_equal_no_lengths(case: Case) -> None:
     head, y, target = case.head(), random(), case.target(4, 4)
     full = torch.full((4,), 4)
     torch.testing.assert_close(tuple(head.loss(y, target)), tuple(head.loss(y, target, full)))
@@ -90,7 +90,7 @@ def test_full_lengths_are_no_lengths(case: Case) -> None:
 
 
 @every_head
-def test_gradients_check(case: Case) -> None:
+def test_gradients_equal_finite_differences(case: Case) -> None:
     head, target = case.head(), case.target(4, 4)
     names, tensors = zip(*head.named_parameters(), strict=True)
 
@@ -112,7 +112,7 @@ class Total(torch.nn.Module):
 
 @every_head
 @pytest.mark.parametrize(("rows", "time"), [(2, 0), (0, 3), (3, 1)])
-def test_few_rows_and_steps(case: Case, rows: int, time: int) -> None:
+def test_heads_accept_few_rows_and_steps(case: Case, rows: int, time: int) -> None:
     head, y, target = case.head(), random(rows, time).requires_grad_(), case.target(rows, time)
     for lengths in (None, torch.full((rows,), time)):
         loss = head.loss(y, target, lengths)
@@ -124,14 +124,14 @@ def test_few_rows_and_steps(case: Case, rows: int, time: int) -> None:
 
 
 @every_head
-def test_a_prediction_has_the_form_of_a_target(case: Case) -> None:
+def test_a_prediction_has_the_shape_and_type_of_a_target(case: Case) -> None:
     head, y, target = case.head(), random(), case.target(4, 4)
     prediction = head.predict(y, LENGTHS)
     assert (prediction.shape, prediction.dtype) == (target.shape, target.dtype)
 
 
 @owning_its_weights
-def test_saves_and_loads(case: Case, tmp_path: Path) -> None:
+def test_heads_save_and_load(case: Case, tmp_path: Path) -> None:
     head, other, y, target = case.head(), case.head(), random(), case.target(4, 4)
     save_file(head.state_dict(), tmp_path / "head.safetensors")
     other.load_state_dict(load_file(tmp_path / "head.safetensors"))
@@ -139,7 +139,7 @@ def test_saves_and_loads(case: Case, tmp_path: Path) -> None:
 
 
 @owning_its_weights
-def test_runs_in_bfloat16_and_sums_in_float32(case: Case) -> None:
+def test_heads_run_in_bfloat16_and_sum_in_float32(case: Case) -> None:
     head, y, target = case.head(), random(), case.target(4, 4)
     exact = head.loss(y, target, LENGTHS)
     loss = head.bfloat16().loss(y.bfloat16(), target, LENGTHS)
@@ -151,7 +151,7 @@ def test_runs_in_bfloat16_and_sums_in_float32(case: Case) -> None:
 
 
 @having_classes
-def test_probabilities_at_real_steps(case: Case) -> None:
+def test_probabilities_are_between_0_and_1_and_zero_on_padding(case: Case) -> None:
     head, y = case.head(), random()
     p = head.probabilities(y, LENGTHS)
     assert p.shape == head(y, LENGTHS).shape
@@ -162,8 +162,8 @@ def test_probabilities_at_real_steps(case: Case) -> None:
 
 
 @having_classes
-def test_starts_at_the_prior(case: Case) -> None:
-    """With y = 0 the first loss, where targets come as often as the prior says, is the entropy of the classes."""
+def test_an_initialized_head_predicts_the_prior(case: Case) -> None:
+    """With y = 0 and targets as frequent as in the prior, the initial loss is the entropy of the classes."""
     head = case.make().double()
     counts = torch.tensor([1, 2, 3, 0, 4], dtype=torch.float64)
     several = case.target(1, 1).dtype == torch.bool
@@ -178,7 +178,7 @@ def test_starts_at_the_prior(case: Case) -> None:
         entropy = -(share * share.log() + (1 - share) * (1 - share).log()).sum()
         target = share.repeat(100, 1)
     else:
-        share = torch.tensor([2, 4, 6, 1, 8], dtype=torch.float64) / 21  # one never seen counts as half
+        share = torch.tensor([2, 4, 6, 1, 8], dtype=torch.float64) / 21  # a class without examples counts as half
         entropy = -(share * share.log()).sum()
         target = torch.arange(CLASSES).repeat_interleave((share * 21).round().long())
     if not case.pooled:
@@ -198,7 +198,7 @@ def test_a_prior_of_other_classes_is_refused(case: Case) -> None:
 
 @every_head
 @pytest.mark.usefixtures("unchecked")
-def test_bad_vectors_and_lengths_are_sentences(case: Case) -> None:
+def test_invalid_vectors_and_lengths_are_errors(case: Case) -> None:
     head, target = case.make().double(), case.target(2, 3)
     with pytest.raises(ArgumentError, match=r"y has 7 features per step \(its last dimension\); expected 4"):
         head.loss(torch.zeros(2, 3, 7), target)
@@ -212,7 +212,7 @@ def test_bad_vectors_and_lengths_are_sentences(case: Case) -> None:
 
 @every_head
 @pytest.mark.usefixtures("unchecked")
-def test_bad_targets_are_sentences(case: Case) -> None:
+def test_invalid_targets_are_errors(case: Case) -> None:
     head, target = case.make().double(), case.target(2, 3)
     where, y = type(head).__name__, torch.zeros(2, 3, SIZE, dtype=torch.float64)
     shape = str(list(target.shape)).replace("[", r"\[").replace("]", r"\]")
@@ -239,12 +239,12 @@ def test_bad_targets_are_sentences(case: Case) -> None:
             head.loss(y, torch.full_like(target, float("nan")))
 
 
-def test_a_loss_is_a_sum_and_a_number() -> None:
+def test_a_loss_is_a_sum_and_a_count() -> None:
     total, count = loss = Loss(torch.tensor(6.0), torch.tensor(4))
     assert (total, count, loss.mean) == (6, 4, 1.5)
 
 
-def test_a_loss_of_nothing_has_a_mean_of_zero_and_a_finite_gradient() -> None:
+def test_an_empty_loss_has_a_mean_of_zero_and_a_finite_gradient() -> None:
     x = torch.tensor([1.0], requires_grad=True)
     Loss(x[:0].sum(), torch.tensor(0)).mean.backward()
     assert x.grad.tolist() == [0.0]

@@ -1,4 +1,4 @@
-"""Cross-entropies against the formula, written plainly in float64."""
+"""Cross-entropies equal their formula in float64."""
 
 import math
 
@@ -19,7 +19,7 @@ def softmax(scores: list[float]) -> list[float]:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_one_class_a_step(smoothing: float) -> None:
+def test_cross_entropy_of_one_class_per_step_equals_its_formula(smoothing: float) -> None:
     head = CASES["per position"].head()
     head.smoothing = smoothing
     y, target = torch.randn(3, 3, 4, dtype=torch.float64), torch.randint(5, (3, 3))
@@ -27,14 +27,14 @@ def test_one_class_a_step(smoothing: float) -> None:
     for i, length in enumerate(LENGTHS):
         for t in range(length):
             p = softmax((head.output.weight @ y[i, t] + head.output.bias).tolist())
-            spread = sum(-math.log(each) for each in p) / len(p)
+            spread = sum(-math.log(probability) for probability in p) / len(p)
             expected += -(1 - smoothing) * math.log(p[target[i, t]]) + smoothing * spread
     loss = head.loss(y, target, LENGTHS)
     assert loss.count == 4
     assert loss.total.item() == pytest.approx(expected, rel=1e-12)
 
 
-def test_smoothing_is_torchs_and_for_training_alone() -> None:
+def test_smoothing_equals_that_of_torch_in_training_only() -> None:
     head = PerToken(4, 5, smoothing=0.2)
     y, target = torch.randn(2, 3, 4), torch.randint(5, (2, 3))
     scores = head(y).flatten(0, 1)
@@ -43,7 +43,7 @@ def test_smoothing_is_torchs_and_for_training_alone() -> None:
     torch.testing.assert_close(head.eval().loss(y, target).mean, F.cross_entropy(scores, target.flatten()))
 
 
-def test_predicts_the_most_likely_class_and_padding_beyond() -> None:
+def test_the_prediction_is_the_argmax_and_padding_beyond_a_row() -> None:
     head = CASES["per position"].head()
     y = torch.randn(3, 3, 4, dtype=torch.float64)
     predicted = head.predict(y, LENGTHS)
@@ -57,7 +57,7 @@ def test_targets_may_be_int32() -> None:
     assert head.loss(y, target.int()).total == head.loss(y, target).total
 
 
-def test_any_labels_a_step() -> None:
+def test_the_loss_of_labels_per_step_equals_its_formula() -> None:
     head = CASES["labels per position"].head()
     y, target = torch.randn(3, 3, 4, dtype=torch.float64), torch.rand(3, 3, 5) < 0.5
     expected = 0.0
@@ -72,7 +72,7 @@ def test_any_labels_a_step() -> None:
     torch.testing.assert_close(head.loss(y, target.float(), LENGTHS).total, loss.total)
 
 
-def test_labels_at_a_threshold() -> None:
+def test_labels_are_predicted_at_a_threshold() -> None:
     head = LabelsPerToken(4, 5, threshold=0.7)
     y = torch.randn(3, 3, 4)
     predicted = head.predict(y, LENGTHS)
@@ -93,7 +93,7 @@ def test_a_label_prior_is_a_share() -> None:
         (lambda: LabelsPerToken(4, -2), "LabelsPerToken: labels is -2; expected a whole number"),
     ],
 )
-def test_bad_arguments_are_sentences(make: object, message: str) -> None:
+def test_invalid_arguments_are_errors(make: object, message: str) -> None:
     with pytest.raises(ArgumentError) as error:
         make()
     assert str(error.value).startswith(message)

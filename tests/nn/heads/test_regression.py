@@ -1,4 +1,4 @@
-"""Losses of real values against the formula and against torch.distributions."""
+"""Regression losses equal their formula and torch.distributions."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ LENGTHS = torch.tensor([3, 1, 0])
 Y, TARGET = torch.randn(3, 3, 4, dtype=torch.float64), torch.randn(3, 3, 2, dtype=torch.float64)
 
 
-def test_squared_error() -> None:
+def test_squared_error_equals_its_formula() -> None:
     head = CASES["squared error"].head()
     expected = sum(
         (TARGET[i, t, o] - head.output.weight[o] @ Y[i, t] - head.output.bias[o]).item() ** 2
@@ -27,19 +27,19 @@ def test_squared_error() -> None:
     torch.testing.assert_close(head.loss(Y, TARGET).mean, F.mse_loss(head.predict(Y), TARGET))
 
 
-def test_gaussian_likelihood_is_that_of_torch() -> None:
+def test_gaussian_likelihood_equals_that_of_torch() -> None:
     head = CASES["gaussian"].head()
     mean, log_variance = (Y @ head.output.weight.T + head.output.bias).split(2, dim=2)
-    each = -Normal(mean, log_variance.exp().sqrt()).log_prob(TARGET)
+    losses = -Normal(mean, log_variance.exp().sqrt()).log_prob(TARGET)
     loss = head.loss(Y, TARGET, LENGTHS)
-    torch.testing.assert_close(loss.total, each[0].sum() + each[1, 0].sum())
+    torch.testing.assert_close(loss.total, losses[0].sum() + losses[1, 0].sum())
     assert loss.count == 8
     torch.testing.assert_close(head.predict(Y), mean)
     torch.testing.assert_close(head.distribution(Y).stddev, (log_variance / 2).exp())
-    torch.testing.assert_close(-head.distribution(Y).log_prob(TARGET), each)
+    torch.testing.assert_close(-head.distribution(Y).log_prob(TARGET), losses)
 
 
-def test_beyond_a_row_the_mean_is_zero() -> None:
+def test_predictions_are_zero_on_padding() -> None:
     head = CASES["gaussian"].head()
     assert head.predict(Y, LENGTHS)[2].eq(0).all()
     assert head.distribution(Y, LENGTHS).mean[2].eq(0).all()
@@ -59,6 +59,6 @@ def test_very_small_variance_stays_finite() -> None:
 
 
 @pytest.mark.parametrize("make", [SquaredError, GaussianLikelihood])
-def test_no_outputs_is_a_sentence(make: type[SquaredError]) -> None:
+def test_no_outputs_is_an_error(make: type[SquaredError]) -> None:
     with pytest.raises(ArgumentError, match=rf"{make.__name__}: outputs is 0; expected a whole number, at least 1"):
         make(4, 0)

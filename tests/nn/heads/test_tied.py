@@ -1,4 +1,4 @@
-"""One matrix for embedding and output, in memory, in a file and after every kind of copy."""
+"""The embedding and the output share one matrix in memory, in files and after every kind of copy."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -14,7 +14,7 @@ from seqloom.nn.initialization import initialize
 
 
 class Model(nn.Module):
-    """A bag-of-one-word language model: the smallest with an embedding and a head."""
+    """A bigram language model, the smallest with an embedding and a head."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,13 +33,13 @@ def is_tied(model: Model) -> bool:
     return torch.allclose(scores, model.embedding.weight.T + model.head.output.bias)
 
 
-def test_scores_are_with_the_embedding() -> None:
+def test_logits_are_products_with_the_embedding() -> None:
     model = Model()
     y = torch.randn(2, 3, 4)
     torch.testing.assert_close(model.head(y), y @ model.embedding.weight.T + model.head.output.bias)
 
 
-def test_the_matrix_is_counted_once_and_learns_from_both_sides() -> None:
+def test_the_matrix_is_one_parameter_with_gradients_of_both_uses() -> None:
     model = Model()
     assert [name for name, _ in model.named_parameters()] == ["embedding.weight", "head.output.bias"]
     assert list(model.state_dict()) == ["embedding.weight", "head.output.bias"]
@@ -58,7 +58,7 @@ def test_safetensors_saves_and_loads_the_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["to", "copy", "assign", "empty", "initialize"])
-def test_the_tie_outlives(change: str) -> None:
+def test_weights_stay_tied(change: str) -> None:
     model = Model()
     if change == "to":
         model = model.to(torch.bfloat16)

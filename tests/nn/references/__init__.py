@@ -1,4 +1,4 @@
-"""The equations as a textbook writes them: one row, one step, one vector at a time, in numpy and float64."""
+"""The textbook equations in numpy and float64: one row, one step, one vector at a time."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Attention, norms, positions and the Transformer as a textbook writes them: one row, head, query and key at a time."""
+"""The textbook equations of attention, norms, positions and the Transformer: one row, head, query and key at a time."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from tests.nn.references import Array, weight
 from tests.nn.references.mixing import gelu, σ
 
-Memory = Callable[[nn.Module, int], Array]  # what one row looks at, [steps, dim]
+Memory = Callable[[nn.Module, int], Array]  # the memory of one row, [steps, dim]
 Sees = Callable[[int, int], bool]  # whether the query at t sees the key at s
 
 
 def attention(memory: Memory) -> Callable[[nn.Module, Tensor, Tensor | None], Tensor]:
-    """The reference of any layer of this family, of which some look at a memory."""
+    """The reference of any layer of this family, with or without a memory."""
 
     def reference(layer: nn.Module, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         rows, time = x.shape[:2]
@@ -33,12 +33,12 @@ def no_memory(layer: nn.Module, row: int) -> Array:
 
 
 def row_of(layer: nn.Module, x: Array, memory: Array) -> Array:
-    """Any layer of this family, over the real steps of one row."""
+    """Any layer of this family, over the steps of one row without padding."""
     return LAYERS[type(layer).__name__](layer, x, memory)
 
 
 def linear(module: nn.Module, x: Array) -> Array:
-    """W x + b; x itself where there is no projection."""
+    """W x + b, or x without a projection."""
     if isinstance(module, nn.Identity):
         return x
     return weight(module, "weight") @ x + weight(module, "bias")
@@ -48,7 +48,7 @@ def linear(module: nn.Module, x: Array) -> Array:
 
 
 def of_head(weights: Array, head: int) -> Array:
-    """A head's own weights, or the ones that all share."""
+    """The weights of one head, or those shared by all."""
     return weights[head] if len(weights) > 1 else weights[0]
 
 
@@ -117,7 +117,7 @@ WEIGHTINGS = {"softmax": softmax, "sum": shares}
 
 
 def multi_head(layer: nn.Module, x: Array, memory: Array, sees: Sees) -> Array:
-    """head_j = Σ_s α_s v_s, α over the keys that a query sees; y = [head_1; …; head_h] W_o"""
+    """head_j = Σ_s α_s v_s, with α over the visible keys; y = [head_1; …; head_h] W_o"""
     score, weigh = layer.attention.score, WEIGHTINGS[layer.attention.weighting]
     agree = SCORES[type(score).__name__]
     rotary = getattr(layer, "rotary", None)
@@ -142,7 +142,7 @@ def head(features: Array, j: int, heads: int) -> Array:
 
 
 def turned(rotary: nn.Module | None, a: Array, p: int) -> Array:
-    """Feature i and feature i + dim/2 are one point of the plane, turned by p / base^(2i/dim)."""
+    """Features i and i + dim/2 are rotated as a pair by the angle p / base^(2i/dim)."""
     if rotary is None:
         return a
     half = len(a) // 2
@@ -196,7 +196,7 @@ def rms_norm(layer: nn.Module, x: Array, memory: Array) -> Array:
 
 
 def batch_norm(layer: nn.Module, x: Array, memory: Array) -> Array:
-    """In eval mode: with the statistics that training has left."""
+    """In eval mode, with the running statistics."""
     μ, variance = weight(layer, "running_mean"), weight(layer, "running_variance")
     return weight(layer, "weight") * (x - μ) / np.sqrt(variance + layer.eps) + weight(layer, "bias")
 

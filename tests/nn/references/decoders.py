@@ -1,4 +1,4 @@
-"""Decoders as the papers write them: one row, one word after another. m_s is the source, s_t what the body says."""
+"""The decoders of the papers, one row and one step at a time. m_s is the source, s_t the output of the body."""
 
 import numpy as np
 import torch
@@ -7,11 +7,11 @@ from torch import Tensor, nn
 from tests.nn.references import Array, weight
 from tests.nn.references.recurrent import CELLS
 
-Source = tuple[Array, dict[str, Array] | None]  # the real steps of the memory, and the state in which the encoder ended
+Source = tuple[Array, dict[str, Array] | None]  # the memory without padding, and the final state of the encoder
 
 
 def of(source):
-    """A reference for decoders that begin with source(decoder, row)."""
+    """A reference for decoders with the memory and state of source(decoder, row)."""
 
     def reference(decoder: nn.Module, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         rows, time = x.shape[:2]
@@ -20,9 +20,9 @@ def of(source):
         for row, end in enumerate(ends):
             if end:
                 memory, final = source(decoder, row)
-                write = PAPERS[type(decoder.context).__name__]
-                spoken = write(decoder, x[row, :end].detach().numpy(), memory, Body(decoder, memory, final))
-                y[row, :end] = torch.from_numpy(np.stack(spoken))
+                equation = PAPERS[type(decoder.context).__name__]
+                outputs = equation(decoder, x[row, :end].detach().numpy(), memory, Body(decoder, memory, final))
+                y[row, :end] = torch.from_numpy(np.stack(outputs))
         return y
 
     return reference
@@ -32,63 +32,63 @@ def of(source):
 
 
 def sutskever(decoder: nn.Module, x: Array, memory: Array, body: "Body") -> list[Array]:
-    """s_0 = the encoder's end;  s_t = f(s_{t−1}, x_t)"""
-    spoken = []
+    """s_0 = the final state of the encoder;  s_t = f(s_{t−1}, x_t)"""
+    outputs = []
     for t in range(len(x)):
-        s = body.step(x[t], *last_word(decoder, spoken))
-        spoken.append(meet(decoder, np.zeros(0), s))
-    return spoken
+        s = body.step(x[t], *fed_output(decoder, outputs))
+        outputs.append(combine(decoder, np.zeros(0), s))
+    return outputs
 
 
 def cho(decoder: nn.Module, x: Array, memory: Array, body: "Body") -> list[Array]:
     """c = pool(m);  s_t = f(s_{t−1}, [x_t; c])"""
     c = pool(decoder.context.pool, memory)
-    spoken = []
+    outputs = []
     for t in range(len(x)):
-        s = body.step(x[t], when_fed(decoder, t, c), *last_word(decoder, spoken))
-        spoken.append(meet(decoder, c, s))
-    return spoken
+        s = body.step(x[t], when_fed(decoder, t, c), *fed_output(decoder, outputs))
+        outputs.append(combine(decoder, c, s))
+    return outputs
 
 
 def bahdanau(decoder: nn.Module, x: Array, memory: Array, body: "Body") -> list[Array]:
     """c_t = Σ_j α_tj m_j,  α_tj ∝ exp(e(s_{t−1}, m_j));  s_t = f(s_{t−1}, [x_t; c_t])"""
-    spoken = []
+    outputs = []
     for t in range(len(x)):
-        c = attend(decoder.context.attention.score, body.said, memory)
-        s = body.step(x[t], when_fed(decoder, t, c), *last_word(decoder, spoken))
-        spoken.append(meet(decoder, c, s))
-    return spoken
+        c = attend(decoder.context.attention.score, body.output, memory)
+        s = body.step(x[t], when_fed(decoder, t, c), *fed_output(decoder, outputs))
+        outputs.append(combine(decoder, c, s))
+    return outputs
 
 
 def luong(decoder: nn.Module, x: Array, memory: Array, body: "Body") -> list[Array]:
     """s_t = f(s_{t−1}, x_t);  c_t = Σ_j α_tj m_j,  α_tj ∝ exp(e(s_t, m_j))"""
-    spoken = []
+    outputs = []
     for t in range(len(x)):
-        s = body.step(x[t], *last_word(decoder, spoken))
+        s = body.step(x[t], *fed_output(decoder, outputs))
         c = attend(decoder.context.attention.score, s, memory)
-        spoken.append(meet(decoder, c, s))
-    return spoken
+        outputs.append(combine(decoder, c, s))
+    return outputs
 
 
 PAPERS = {"NoContext": sutskever, "PooledContext": cho, "AttentionBefore": bahdanau, "AttentionAfter": luong}
 
 
-# What they share -------------------------------------------------------------------------------------------------
+# Shared equations ------------------------------------------------------------------------------------------------
 
 
 def when_fed(decoder: nn.Module, t: int, c: Array) -> Array:
-    """The context goes into the body at every step, or at the first alone."""
+    """The context is an input of the body at every step, or at the first alone."""
     return c if decoder.context_input == "every" or t == 0 else np.zeros_like(c)
 
 
-def last_word(decoder: nn.Module, spoken: list[Array]) -> list[Array]:
-    """Input feeding: y_{t−1}, zeros before the first."""
+def fed_output(decoder: nn.Module, outputs: list[Array]) -> list[Array]:
+    """Input feeding: y_{t−1}, or zeros at the first step."""
     if not decoder.input_feeding:
         return []
-    return [spoken[-1] if spoken else np.zeros(decoder.output_size)]
+    return [outputs[-1] if outputs else np.zeros(decoder.output_size)]
 
 
-def meet(decoder: nn.Module, c: Array, s: Array) -> Array:
+def combine(decoder: nn.Module, c: Array, s: Array) -> Array:
     """[c; s], or tanh(W_c [c; s])"""
     concatenated = np.concatenate([c, s])
     return (
@@ -107,7 +107,7 @@ def pool(module: nn.Module, memory: Array) -> Array:
 
 
 class Body:
-    """Cells on cells: each reads the h of the one below."""
+    """Stacked cells: the input of each is the h of the cell below."""
 
     def __init__(self, decoder: nn.Module, memory: Array, final: dict[str, Array] | None) -> None:
         layers = {"": decoder.body} if type(decoder.body).__name__ == "Recurrent" else dict(decoder.body.layers.items())
@@ -120,7 +120,7 @@ class Body:
             }
 
     def first(self, decoder: nn.Module, name: str, memory: Array, final: dict[str, Array] | None) -> Array:
-        """s_0: the encoder's end, or tanh(W pool(m) + b), or nothing."""
+        """s_0: the final state of the encoder, or tanh(W pool(m) + b), or zeros."""
         bridge = decoder.bridge
         if type(bridge).__name__ == "CopyBridge":
             return final[name]
@@ -130,7 +130,7 @@ class Body:
         return np.zeros(decoder.body.output_size)
 
     @property
-    def said(self) -> Array:
+    def output(self) -> Array:
         return list(self.states.values())[-1]["hidden"]
 
     def step(self, *inputs: Array) -> Array:
@@ -142,7 +142,7 @@ class Body:
 
 
 def attend(score: nn.Module, query: Array, memory: Array) -> Array:
-    """Σ_j α_j m_j; of a source without words, nothing."""
+    """Σ_j α_j m_j, or zeros for an empty source."""
     if not len(memory):
         return np.zeros(memory.shape[1])
     e = np.array([SCORES[type(score).__name__](score, query, key) for key in memory])

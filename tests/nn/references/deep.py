@@ -1,4 +1,4 @@
-"""Recurrent layers on recurrent layers, with ways around them."""
+"""Stacked recurrent layers with residual and dense connections."""
 
 import numpy as np
 from torch import nn

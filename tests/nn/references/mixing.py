@@ -1,4 +1,4 @@
-"""Dense layers, windows, convolutions and the Mixer as the textbook writes them: a sum over positions for each step."""
+"""The textbook equations of dense layers, windows, convolutions and the Mixer: a sum over positions for each step."""
 
 import math
 
@@ -25,13 +25,13 @@ def φ(layer: nn.Module) -> Array:
 
 
 def row_of(layer: nn.Module, x: Array) -> Array:
-    """Any layer of this family, over the real steps of one row."""
+    """Any layer of this family, over the steps of one row without padding."""
     kind = next(kind.__name__ for kind in type(layer).__mro__ if kind.__name__ in LAYERS)
     return LAYERS[kind](layer, x)
 
 
 def at(x: Array, t: int) -> Array:
-    """x_t; zeros before the start and beyond the end."""
+    """x_t, or zeros before the start and beyond the end."""
     return x[t] if 0 <= t < len(x) else np.zeros(x.shape[1])
 
 
@@ -55,7 +55,7 @@ def over_tokens(layer: nn.Module, x: Array) -> Array:
 
 
 def over_both(layer: nn.Module, x: Array) -> Array:
-    """A row that is shorter is filled up with zeros."""
+    """A shorter row is padded with zeros."""
     W, b = weight(layer.linear, "weight"), weight(layer.linear, "bias")
     flat = np.concatenate([at(x, t) for t in range(layer.length)])
     return φ(layer)(W @ flat + b).reshape(layer.length, layer.output_size)[: len(x)]

@@ -1,4 +1,4 @@
-"""Recurrent networks as the textbook writes them: x_t, h_{t-1} in, h_t out."""
+"""The textbook equations of recurrent networks: h_t from x_t and h_{t-1}."""
 
 import numpy as np
 from torch import nn
@@ -13,7 +13,7 @@ def σ(x: Array) -> Array:
 
 
 def row_of(layer: nn.Module, x: Array) -> Array:
-    """Any arrangement of cells, over the real steps of one row."""
+    """Any arrangement of cells, over the steps of one row without padding."""
     return ARRANGEMENTS[type(layer).__name__](layer, x)
 
 
@@ -32,7 +32,7 @@ def one_direction(layer: nn.Module, x: Array) -> Array:
     y = np.zeros((len(x), cell.hidden_size))
     for t in range(len(x)):
         after = step(cell, x[t], state)
-        for name in names:  # zoneout in eval mode: the mean of keeping the past and taking the new
+        for name in names:  # zoneout in eval mode: the mean of the old and the new state
             state[name] = layer.zoneout * state[name] + (1 - layer.zoneout) * after[name]
         y[t] = state["hidden"]
     return y
@@ -64,7 +64,7 @@ def residual(layer: nn.Module, x: Array) -> Array:
 
 
 def unchanged(layer: nn.Module, x: Array) -> Array:
-    """What dropout is in eval mode."""
+    """Dropout in eval mode."""
     return x
 
 
@@ -84,7 +84,7 @@ ARRANGEMENTS = {
 
 
 class Parts:
-    """W_x, W_h and b of each part of a cell, by its place in the stacked weights."""
+    """W_x, W_h and b of each part of a cell, by its index in the stacked weights."""
 
     def __init__(self, cell: nn.Module, count: int) -> None:
         n = cell.hidden_size

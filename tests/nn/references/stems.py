@@ -1,4 +1,4 @@
-"""Stems as a textbook writes them: a table of words or a linear map, then sines and cosines, then a norm."""
+"""The equations of stems: an embedding or a linear map, then positions, then a norm."""
 
 import numpy as np
 from torch import nn

@@ -1,4 +1,4 @@
-"""Words and their letters as a textbook writes them: each word spelt by itself, letter after letter."""
+"""The equations of words and their letters: one word and one letter at a time."""
 
 import numpy as np
 from torch import nn
@@ -19,7 +19,7 @@ def word_by_word(layer: nn.Module, raw: Array) -> Array:
 
 
 def spelt(spelling: nn.Module, letters: list[int]) -> Array:
-    """[→h_n; ←h_1], or the largest answer of each filter; zeros for a word without letters."""
+    """[→h_n; ←h_1], or the maximum of each filter; zeros for a word without letters."""
     letters = [letter for letter in letters if letter]
     if not letters:
         return np.zeros(spelling.output_size)
