@@ -1,4 +1,4 @@
-"""Products with weights laid out for them: the same numbers, and never those of a weight that has changed since."""
+"""Products with packed weights equal ordinary ones, also after a weight has changed."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -19,7 +19,7 @@ from seqloom.nn.model import EncoderDecoder
 
 @pytest.mark.parametrize("shape", [(1, 256), (3, 256), (2, 5, 256)])
 @pytest.mark.parametrize("bias", [True, False])
-def test_the_same_product(shape: tuple[int, ...], bias: bool) -> None:
+def test_a_packed_product_equals_the_ordinary_one(shape: tuple[int, ...], bias: bool) -> None:
     layer, x = nn.Linear(256, 100, bias=bias), torch.randn(shape)
     with torch.no_grad(), PackedWeights():
         assert is_supported_input(x)
@@ -41,21 +41,21 @@ def test_unsupported_products_are_not_packed() -> None:
         assert PackedWeights().copy_of(weight.detach()) is None  # not a parameter
         assert PackedWeights().copy_of(nn.Parameter(torch.randn(MIN_NUMEL // 8 - 1, 8))) is None
         assert PackedWeights().copy_of(nn.Parameter(torch.randn(256, 256, dtype=torch.float64))) is None
-    assert not is_supported_input(x)  # a gradient is wanted
+    assert not is_supported_input(x)  # a gradient is required
     with PackedWeights():
         linear(x, weight).sum().backward()
     torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(256, -1))
 
 
-def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
+def test_a_weight_is_packed_at_the_second_product() -> None:
     weight, packed = nn.Parameter(torch.randn(256, 256)), PackedWeights()
     with torch.no_grad(), packed:
         assert packed.copy_of(weight) is weight
-        one = packed.copy_of(weight)
-        assert one is not None
-        assert one.is_mkldnn
+        copy = packed.copy_of(weight)
+        assert copy is not None
+        assert copy.is_mkldnn
         with packed:
-            assert packed.copy_of(weight) is one
+            assert packed.copy_of(weight) is copy
             assert PackedWeights.current() is packed
     assert PackedWeights.current() is not packed
     assert PackedWeights().copy_of(weight) is weight
@@ -72,9 +72,9 @@ def translator() -> EncoderDecoder:
     )
 
 
-def test_decodings_within_open_weights_share_their_copies() -> None:
+def test_decodings_in_one_context_share_packed_weights() -> None:
     model, packed = translator().eval(), PackedWeights()
-    weight = next(each for each in model.head.parameters() if each.dim() == 2)
+    weight = next(parameter for parameter in model.head.parameters() if parameter.dim() == 2)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam_size=1, max_length=3)
     copies = []
     with torch.no_grad(), packed:
@@ -86,7 +86,7 @@ def test_decodings_within_open_weights_share_their_copies() -> None:
 
 
 def test_packed_weights_close_in_the_thread_that_opened_them() -> None:
-    """As in a server, whose threads begin with what was open."""
+    """As in a server, whose threads start with the context of their parent."""
     packed, both_inside = PackedWeights(), Barrier(2)
 
     def answer() -> bool:
@@ -96,10 +96,10 @@ def test_packed_weights_close_in_the_thread_that_opened_them() -> None:
         return PackedWeights.current() is packed
 
     with packed, ThreadPoolExecutor(2) as threads:
-        assert all(each.result() for each in [threads.submit(copy_context().run, answer) for _ in range(2)])
+        assert all(future.result() for future in [threads.submit(copy_context().run, answer) for _ in range(2)])
 
 
-def test_each_decoding_sees_the_weights_as_they_are() -> None:
+def test_each_decoding_uses_the_present_weights() -> None:
     """A fused optimizer changes weights without raising their version."""
     model = translator()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
@@ -108,12 +108,12 @@ def test_each_decoding_sees_the_weights_as_they_are() -> None:
         model.loss(source, source, source).mean.backward()
         optimizer.step()
         model.eval()
-        found = decode(model, source, prompts=[[0], [0]], end=1, options=options)
+        hypotheses = decode(model, source, prompts=[[0], [0]], end=1, options=options)
         model.train()
-        for row, (best, *_) in enumerate(found):
-            read = torch.tensor([[0, *best.tokens]])
+        for row, (best, *_) in enumerate(hypotheses):
+            inputs = torch.tensor([[0, *best.tokens]])
             with torch.no_grad():
-                log_p = model.step(read, model.start(source[row : row + 1]))[0].log_softmax(dim=2)[0]
-            wrote = [*best.tokens, 1][: len(best.log_probs)]
-            total = sum(float(log_p[t, token]) for t, token in enumerate(wrote))
+                log_p = model.step(inputs, model.start(source[row : row + 1]))[0].log_softmax(dim=2)[0]
+            tokens = [*best.tokens, 1][: len(best.log_probs)]
+            total = sum(float(log_p[t, token]) for t, token in enumerate(tokens))
             assert best.total == pytest.approx(total, abs=1e-3)

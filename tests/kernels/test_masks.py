@@ -39,7 +39,7 @@ def test_masked_padding_is_zero_and_passes_no_gradient() -> None:
     assert x.grad[..., 0].tolist() == [[1, 0, 0], [0, 0, 0]]
 
 
-def test_padding_of_any_rank() -> None:
+def test_padding_is_masked_at_any_rank() -> None:
     lengths = torch.tensor([1, 2])
     assert mask_padding(torch.ones(2, 2), lengths).tolist() == [[1, 0], [1, 1]]
     assert mask_padding(torch.ones(2, 2, 3, 4), lengths).sum((2, 3)).tolist() == [[12, 0], [12, 12]]
@@ -53,7 +53,7 @@ def test_last_step_is_the_output_at_the_end_of_a_row(lengths: torch.Tensor) -> N
         assert torch.equal(end[row], y[row, length - 1] if length else before[row])
 
 
-def test_last_step_without_lengths() -> None:
+def test_last_step_without_lengths_is_the_last_output() -> None:
     y, before = torch.randn(2, 5, 3), torch.randn(2, 3)
     assert torch.equal(last_step(y, None, before), y[:, -1])
     assert torch.equal(last_step(y[:, :0], None, before), before)

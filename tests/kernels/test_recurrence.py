@@ -56,7 +56,7 @@ def test_outputs_states_and_gradients_equal_the_loop(equation, bias, dtype, atol
         torch.testing.assert_close(vendor.y, loop.y, **tolerance)
         torch.testing.assert_close(dict(vendor.state), dict(loop.state), **tolerance)
         if equation == "rnn-relu" and dtype == torch.bfloat16:
-            continue  # a gradient passes or not, and one rounding decides it
+            continue  # rounding may switch a gradient on or off
         torch.testing.assert_close(vendor.x_grad, loop.x_grad, **tolerance)
         torch.testing.assert_close(vendor.weight_grads, loop.weight_grads, **tolerance)
         torch.testing.assert_close(*state_gradients, **tolerance)
@@ -64,7 +64,7 @@ def test_outputs_states_and_gradients_equal_the_loop(equation, bias, dtype, atol
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 def test_an_lstms_cell_is_constant_on_padding(dtype) -> None:
-    """c at the end of a row has the same bits whatever follows, and so has its gradient."""
+    """c at the end of a row and its gradient have the same bits, whatever follows."""
     layer = random_layer("lstm", dtype)
     x, lengths = torch.randn(4, 5, 3).to(dtype), (5, 3, 0, 1)
     state = random_state(layer, 4, dtype)
@@ -131,7 +131,7 @@ def recurrence(equation: str | None) -> Recurrence:
     return Recurrence(equation, torch.randn(2, 3, 3), State(), None, cell.project, cell.step, cell.operands)
 
 
-def test_the_fastest_that_can_run_it_is_chosen() -> None:
+def test_the_fastest_available_backend_is_chosen() -> None:
     assert choose_backend(recurrence("lstm")).name == "vendor"
     assert choose_backend(recurrence("gru")).name == "reference"
     assert choose_backend(recurrence(None)).name == "reference"

@@ -1,6 +1,6 @@
-"""Run folders as training leaves them: one for each task, and those of runs that did not end well.
+"""Run folders as training writes them: one for each task, and those of runs that crashed or were stopped.
 
-`python -m tests.lens.run_folders FOLDER` writes them all with their reports, to look at.
+`python -m tests.lens.run_folders FOLDER` writes all of them with their reports.
 """
 
 import json
@@ -19,7 +19,7 @@ CONFIG = """task = "{task}"
 seed = 1
 
 [data]
-train = ["reviews.csv"]  # relative to where the run was started
+train = ["reviews.csv"]  # relative to the folder in which the run was started
 
 [model]
 arch = "{arch}"
@@ -66,7 +66,7 @@ def events(
     skips: tuple[int, ...] = (),
     every: int = 10,
 ) -> Iterator[Event]:
-    """A loss that falls from `start` to `end`; `valid` makes scores of the loss and the share of the run."""
+    """A loss that falls from `start` to `end`; `valid` computes scores from the loss and the share of the run."""
     rng = random.Random(0)
     stamp = "2026-01-31T15:03:04+00:00"
     yield {
@@ -79,14 +79,14 @@ def events(
     best = math.inf
     for step in range(every, last + 1, every):
         share = step / last
-        clean = end + (start - end) * math.exp(-5 * share)
+        mean_loss = end + (start - end) * math.exp(-5 * share)
         if step - every < (skip := next((s for s in skips if step - every < s <= step), -1)):
             yield {"event": "skip", "step": skip, "what": "gradient", "value": "inf"}
         yield {
             "event": "step",
             "step": step,
             "epoch": round(step / 300, 3),
-            "loss": clean * (1 + 0.08 * rng.gauss(0, 1)),
+            "loss": mean_loss * (1 + 0.08 * rng.gauss(0, 1)),
             "lr": 0.001 * min(step / (last / 10), 0.5 + 0.5 * math.cos(math.pi * share)),
             "gradient": 0.4 + 3 * math.exp(-4 * share) * rng.lognormvariate(0, 0.4),
             "clipped": min(1.0, max(0.0, math.exp(-4 * share) + rng.gauss(0, 0.05))),
@@ -94,7 +94,7 @@ def events(
             "seconds": step * 0.0306 * (1 + 0.05 * rng.random()),
         }
         if step % (last // 10) == 0:
-            loss = clean * 1.04 + 0.25 * share**3
+            loss = mean_loss * 1.04 + 0.25 * share**3
             yield {
                 "event": "valid",
                 "step": step,
@@ -236,7 +236,7 @@ def tag(folder: Path) -> Path:
 
 
 def peaked(rows: int, peaks: tuple[int, ...]) -> list[list[float]]:
-    """Attention that looks at one place for each written token, and a little elsewhere."""
+    """Attention weights with one peak for each output token."""
     return [[0.7 + 0.3 / rows if column == peak else 0.3 / rows for column in range(rows)] for peak in peaks]
 
 
@@ -252,8 +252,8 @@ def translate(folder: Path) -> Path:
         ("<b>eighty</b>", "quatre-vingts", ""),
     )
     examples = [
-        {"text": text, "references": [right], "translation": output, "place": f"numbers:{17 * i + 4}"}
-        for i, (text, right, output) in enumerate(numbers)
+        {"text": text, "references": [reference], "translation": output, "place": f"numbers:{17 * i + 4}"}
+        for i, (text, reference, output) in enumerate(numbers)
     ]
     scores = ((1, 4, 0.99), (5, 8, 0.97), (9, 12, 0.9), (13, 20, 0.71))
     details = {

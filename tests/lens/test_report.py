@@ -1,4 +1,4 @@
-"""Reports of runs that ended well, of runs that did not, and of folders with anything in them."""
+"""Reports of finished runs, of runs that crashed or were stopped, and of folders with arbitrary files."""
 
 import json
 import os
@@ -41,42 +41,42 @@ def titles(html: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_section_for_what_there_is_and_none_for_what_is_not(tmp_path: Path, name: str) -> None:
+def test_a_report_has_the_sections_of_its_task(tmp_path: Path, name: str) -> None:
     html = read_report(FOLDERS[name](tmp_path / "run")).html()
     assert titles(html) == [title.replace("-", " ") for title in TITLES[name].split()]
     assert read(html).tags.count("script") == 1
     assert not re.search(r"https?:|url\(", html)
 
 
-@pytest.mark.parametrize("part", FILES)
-def test_any_part_may_be_missing(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize("file", FILES)
+def test_any_file_may_be_missing(tmp_path: Path, file: str) -> None:
     folder = classify(tmp_path / "run")
-    (folder / part).unlink()
-    without = read_report(folder)
-    assert without.problems == ()
-    assert read(without.html()).text.startswith("\n")
-    assert without.lines()
+    (folder / file).unlink()
+    report = read_report(folder)
+    assert report.problems == ()
+    assert read(report.html()).text.startswith("\n")
+    assert report.lines()
 
 
-@pytest.mark.parametrize("part", FILES)
-def test_one_part_is_enough(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize("file", FILES)
+def test_one_file_is_enough(tmp_path: Path, file: str) -> None:
     folder = classify(tmp_path / "run")
-    for other in set(FILES) - {part}:
+    for other in set(FILES) - {file}:
         (folder / other).unlink()
     assert titles(read_report(folder).html())
 
 
-def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
+def test_a_report_has_the_numbers_of_the_files(tmp_path: Path) -> None:
     records = read_report(classify(tmp_path / "run"))
     assert (records.task, records.arch, records.parameters, records.best_step) == ("classify", "lstm", 412934, 1200)
     assert {score.name: (score.valid, score.test) for score in records.scores}["accuracy"] == (0.8784, 0.8651)
-    shown = records.details
-    assert isinstance(shown, ClassifyReport)
-    assert shown.confusion is not None
-    assert shown.confusion.counts == ((371, 57), (49, 395))
-    assert [one.label for one in shown.per_class] == ["neg", "pos"]
-    assert shown.worst[0].location == "dev.tsv:4"
-    assert sum(one.predictions for one in shown.calibration) == 872
+    details = records.details
+    assert isinstance(details, ClassifyReport)
+    assert details.confusion is not None
+    assert details.confusion.counts == ((371, 57), (49, 395))
+    assert [row.label for row in details.per_class] == ["neg", "pos"]
+    assert details.worst[0].location == "dev.tsv:4"
+    assert sum(row.predictions for row in details.calibration) == 872
     assert records.cost["peak_memory_bytes"] == 734003200
     assert [skip.step for skip in records.history.skipped] == [17, 612]
     assert len(records.history.curves["loss"]) == 200
@@ -84,9 +84,9 @@ def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
     assert records.history.epoch == pytest.approx(6.667)
 
 
-def test_the_page_tells_them(tmp_path: Path) -> None:
+def test_the_page_shows_the_numbers(tmp_path: Path) -> None:
     text = read(read_report(classify(tmp_path / "run")).html()).text
-    for words in (
+    for excerpt in (
         "classify · lstm · 412,934 parameters · validation accuracy 0.8784 · 31 January 2026, 15:04",
         "Finished at step 2,000, after 1 min 1 s.",
         "Weights of step 1,200, selected by accuracy.",
@@ -100,16 +100,16 @@ def test_the_page_tells_them(tmp_path: Path) -> None:
         'arch = "lstm"',
         "2 CPU cores",
     ):
-        assert words in text
+        assert excerpt in text
 
 
-def test_a_tagger_shows_which_words_were_wrong(tmp_path: Path) -> None:
+def test_wrong_words_of_a_tagger_are_marked(tmp_path: Path) -> None:
     html = read_report(tag(tmp_path / "run")).html()
     assert '<ruby class="wrong">fish<rt>VERB, not NOUN</rt></ruby>' in html
     assert '<ruby class="right">They<rt>PRON</rt></ruby>' in html
 
 
-def test_a_sample_can_not_run(tmp_path: Path) -> None:
+def test_scripts_in_a_sample_are_escaped(tmp_path: Path) -> None:
     records = read_report(language(tmp_path / "run"))
     assert "</script><script>alert(1)</script>\x1b[31m" in records.history.samples[-1].text
     html = records.html()
@@ -118,7 +118,7 @@ def test_a_sample_can_not_run(tmp_path: Path) -> None:
     assert "\x1b" not in html
 
 
-def test_after_a_crash(tmp_path: Path) -> None:
+def test_a_crashed_run_is_reported(tmp_path: Path) -> None:
     records = read_report(crashed(tmp_path / "my run"))
     assert records.history.ending is not None
     assert (records.history.ending.kind, records.history.ending.step) == ("open", 700)
@@ -129,7 +129,7 @@ def test_after_a_crash(tmp_path: Path) -> None:
     assert re.search(r"metrics.jsonl: line \d+ can't be read, perhaps cut short by a crash: left out.", text)
 
 
-def test_stopped_and_resumed(tmp_path: Path) -> None:
+def test_a_stopped_and_resumed_run_is_reported(tmp_path: Path) -> None:
     folder = stopped(tmp_path / "run")
     records = read_report(folder)
     assert records.history.ending is not None
@@ -148,11 +148,11 @@ def test_stopped_and_resumed(tmp_path: Path) -> None:
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0, 1), part=st.sampled_from(FILES))
-def test_a_file_cut_anywhere(tmp_path: Path, share: float, part: str) -> None:
+def test_a_file_truncated_anywhere_is_reported(tmp_path: Path, share: float, name: str) -> None:
     folder = tmp_path / "run"
     if not folder.exists():
         classify(folder, steps=200)
-    path, content = folder / part, (folder / part).read_bytes()
+    path, content = folder / name, (folder / name).read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     try:
         read(read_report(folder).html())
@@ -198,7 +198,7 @@ odd_details = st.fixed_dictionaries(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(task=st.sampled_from(list(TASKS)) | anything, events=odd_events, details=odd_details | anything, other=anything)
-def test_files_with_anything_in_them(
+def test_files_with_arbitrary_values_are_reported(
     tmp_path: Path, task: object, events: list[object], details: object, other: object
 ) -> None:
     scores = {"details": details, "valid": other, "cost": other, "chosen_by": other, "best_step": other}
@@ -209,66 +209,66 @@ def test_files_with_anything_in_them(
     records = read_report(tmp_path)
     read(records.html()).text.encode("utf-8")
     assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in records.lines(60))
-    shown = records.details
-    for each in (*shown.example_lines(), *shown.remarks(), *shown.evaluation_lines()):
-        if not isinstance(each, Remark | Text):
-            assert all(cell_len(line) <= 60 for line in terminal.draw(each, 60))
+    report = records.details
+    for item in (*report.example_lines(), *report.remarks(), *report.evaluation_lines()):
+        if not isinstance(item, Remark | Text):
+            assert all(cell_len(line) <= 60 for line in terminal.draw(item, 60))
 
 
-def test_details_of_a_task_that_is_not_known_are_left_out_and_noted(tmp_path: Path) -> None:
+def test_details_of_an_unknown_task_are_left_out_with_a_note(tmp_path: Path) -> None:
     folder = classify(tmp_path / "run")
-    for part, known in (
+    for file, reason in (
         ("experiment.toml", "the task 'summarise' is not known here"),
         ("manifest.json", "no file says"),
     ):
-        (folder / part).unlink()
-        if part == "experiment.toml":
+        (folder / file).unlink()
+        if file == "experiment.toml":
             manifest = json.loads((folder / "manifest.json").read_text())
             (folder / "manifest.json").write_text(json.dumps({**manifest, "task": "summarise"}))
         records = read_report(folder)
         (problem,) = records.problems
-        assert problem.startswith(f"scores.json has details that are left out, since {known}")
+        assert problem.startswith(f"scores.json has details that are left out, since {reason}")
         assert titles(records.html())[0] == "Scores"
         assert {score.name for score in records.scores} == {"loss", "accuracy", "macro_f1"}
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    for part in FILES:
-        (tmp_path / part).write_bytes(b"\xff\xfe\x00[[[\n{" * 20)
+def test_files_of_arbitrary_bytes_are_reported(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).write_bytes(b"\xff\xfe\x00[[[\n{" * 20)
     records = read_report(tmp_path)
     assert [problem.split()[0] for problem in records.problems] == ["experiment.toml", "manifest.json", "scores.json"]
     assert "21 lines (1, 2, 3, 4, 5 and more) can't be read" in records.history.notes[0]
     read(records.html())
 
 
-def test_folders_in_the_place_of_files(tmp_path: Path) -> None:
-    for part in FILES:
-        (tmp_path / part).mkdir()
+def test_folders_in_place_of_files_are_reported(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).mkdir()
     assert len(read_report(tmp_path).problems) == 3
 
 
-@pytest.mark.parametrize("part", FILES)
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path: Path, name: str) -> None:
     folder = classify(tmp_path / "run")
-    (folder / part).unlink()
-    os.mkfifo(folder / part)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
     records = read_report(folder)
     notes = [*records.problems, *records.history.notes]
-    assert [note for note in notes if note.startswith(f"{part} can't be read")]
+    assert [note for note in notes if note.startswith(f"{name} can't be read")]
     read(records.html())
 
 
-def test_a_log_without_end_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_beginning_of_a_large_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.lens.run_files.MAX_LOG", 10_000)
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(f'{{"event":"step","step":{step},"loss":1}}\n' for step in range(1000)))
-    read_of_it = read_history(path)
-    assert read_of_it.ending is not None
-    assert 200 < read_of_it.ending.step < 300
-    assert "only its first" in read_of_it.notes[0]
+    history = read_history(path)
+    assert history.ending is not None
+    assert 200 < history.ending.step < 300
+    assert "only its first" in history.notes[0]
 
 
-def test_the_speed_leaves_out_the_time_of_measuring(tmp_path: Path) -> None:
+def test_the_speed_excludes_the_time_of_validation(tmp_path: Path) -> None:
     events = [
         {"event": "step", "step": 1, "tokens": 100, "seconds": 1.0},
         {"event": "step", "step": 2, "tokens": 200, "seconds": 2.0},
@@ -281,11 +281,11 @@ def test_the_speed_leaves_out_the_time_of_measuring(tmp_path: Path) -> None:
     assert read_history(path).curves["tokens_per_second"] == ((1.0, 100.0), (2.0, 100.0), (4.0, 100.0))
 
 
-def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
-    path, odd = tmp_path / "metrics.jsonl", {1_111: "NaN", 777: "-5", 999: "99"}
+def test_a_long_run_is_read_in_little_memory(tmp_path: Path) -> None:
+    path, odd_losses = tmp_path / "metrics.jsonl", {1_111: "NaN", 777: "-5", 999: "99"}
     with path.open("w") as file:
         for step in range(3_000):
-            file.write(f'{{"event":"step","step":{step},"loss":{odd.get(step, 1 + step % 3)}}}\n')
+            file.write(f'{{"event":"step","step":{step},"loss":{odd_losses.get(step, 1 + step % 3)}}}\n')
         for step in range(500):
             file.write(f'{{"event":"skip","step":{step},"what":"loss"}}\n')
             file.write(f'{{"event":"sample","step":{step},"prompt":"","text":"{"long " * 1000}"}}\n')
@@ -308,14 +308,14 @@ def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
     assert "line 4001 can't be read" in records.notes[0]
 
 
-def test_what_is_no_run(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no such folder"):
         read_report(tmp_path / "missing")
     with pytest.raises(RunError, match="not a run"):
         read_report(tmp_path)
 
 
-def test_for_terminals_papers_and_notebooks(tmp_path: Path) -> None:
+def test_a_report_is_shown_in_terminals_plots_and_notebooks(tmp_path: Path) -> None:
     records = read_report(classify(tmp_path / "run"))
     lines = records.lines(60)
     assert lines[2] == "Finished at step 2,000, after 1 min 1 s."
@@ -324,17 +324,17 @@ def test_for_terminals_papers_and_notebooks(tmp_path: Path) -> None:
     assert records._repr_html_().startswith("<iframe srcdoc=")
 
 
-def test_no_loss_to_plot(tmp_path: Path) -> None:
+def test_a_plot_without_a_loss_is_refused(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("")
     with pytest.raises(RunError, match="no loss to plot"):
         read_report(tmp_path).plot()
 
 
-def test_needs_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
+def test_a_report_imports_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
     folder = classify(tmp_path / "run")
     code = (
         "import sys; from pathlib import Path; from seqloom.lens.report import read_report; "
-        "told = read_report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.matplotlib_renderer; "
+        "page = read_report(Path(sys.argv[1])); page.html(); page.lines(); import seqloom.views.matplotlib_renderer; "
         "print([name for name in ('torch', 'matplotlib', 'numpy') if name in sys.modules])"
     )
     process = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)

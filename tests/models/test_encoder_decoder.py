@@ -1,4 +1,4 @@
-"""From config to encoder-decoder: every combination is built, learns and writes; sizes are those of the papers."""
+"""From config to encoder-decoder: every combination trains and decodes; sizes are those of the papers."""
 
 from itertools import product
 from typing import Any, get_args
@@ -52,9 +52,9 @@ def test_every_architecture_decodes(arch: str) -> None:
     check_training_and_decoding(build(arch=arch))
 
 
-@pytest.mark.parametrize("encoder", ["window", "mixer", "conv", "lstm", "transformer"])  # of every family
+@pytest.mark.parametrize("encoder", ["window", "mixer", "conv", "lstm", "transformer"])  # one of each family
 @pytest.mark.parametrize("arch", ["gru", "transformer"])
-def test_every_encoder_goes_with_every_decoder(arch: str, encoder: str) -> None:
+def test_every_encoder_works_with_every_decoder(arch: str, encoder: str) -> None:
     check_training_and_decoding(build(arch=arch, encoder=encoder, encoder_depth=2))
 
 
@@ -62,7 +62,9 @@ COMBINATIONS = list(product(("additive", "dot"), ("before", "after"), ("concaten
 
 
 @pytest.mark.parametrize(("attention", "attend", "combine", "input_feeding"), COMBINATIONS)
-def test_every_attentive_decoder(attention: str, attend: str, combine: str, input_feeding: bool) -> None:
+def test_every_attention_decoder_trains_and_decodes(
+    attention: str, attend: str, combine: str, input_feeding: bool
+) -> None:
     model = build(arch="lstm", attention=attention, attend=attend, combine=combine, input_feeding=input_feeding)
     assert isinstance(model.decoder, AttentionDecoder)
     assert type(model.decoder.context) is (AttentionBefore if attend == "before" else AttentionAfter)
@@ -71,7 +73,7 @@ def test_every_attentive_decoder(attention: str, attend: str, combine: str, inpu
 
 
 @pytest.mark.parametrize("score", names.SCORES)
-def test_every_score_with_both_kinds_of_decoder(score: str) -> None:
+def test_every_score_works_with_both_kinds_of_decoder(score: str) -> None:
     check_training_and_decoding(build(arch="rnn", attention=score))
     check_training_and_decoding(build(arch="transformer", score=score))
 
@@ -88,7 +90,7 @@ POOLS = [name for name in get_args(names.Summary) if name != "none"]
 
 @pytest.mark.parametrize(("pool", "context_input"), list(product(POOLS, ("every", "first"))))
 @pytest.mark.parametrize("arch", ["window", "conv", "lstm"])
-def test_without_attention(arch: str, pool: str, context_input: str) -> None:
+def test_without_attention_the_decoder_uses_a_pooled_context(arch: str, pool: str, context_input: str) -> None:
     model = build(arch=arch, attention="none", context_pool=pool, context_input=context_input)
     assert isinstance(model.decoder.context, PooledContext)
     check_training_and_decoding(model)
@@ -96,7 +98,7 @@ def test_without_attention(arch: str, pool: str, context_input: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
-def test_without_attention_or_context_pool(arch: str) -> None:
+def test_without_attention_or_pool_the_decoder_uses_the_bridge(arch: str) -> None:
     model = build(arch=arch, attention="none")
     assert isinstance(model.decoder.context, NoContext)
     check_training_and_decoding(model)
@@ -118,7 +120,7 @@ def largest_encoder_gradient(model: EncoderDecoder) -> float:
 @pytest.mark.parametrize("attention", ["none", "additive"])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
-def test_a_decoder_with_a_bridge_begins_at_zero(arch: str, bidirectional: bool, attention: str) -> None:
+def test_a_decoder_with_a_bridge_has_no_learned_initial_state(arch: str, bidirectional: bool, attention: str) -> None:
     model = build(arch=arch, attention=attention, bidirectional=bidirectional, initial_state="learned")
     assert initial_kinds(model.encoder) == {"learned"}
     assert initial_kinds(model.decoder) == {"zero"}
@@ -137,30 +139,30 @@ def initial_kinds(layer: nn.Module) -> set[str]:
     return {module.initial_kind for module in layer.modules() if isinstance(module, Recurrent)}
 
 
-def test_an_initial_state_without_use_is_refused() -> None:
+def test_an_initial_state_without_effect_is_refused() -> None:
     for initial in ("learned", "random"):
         sentence = refusal(arch="gru", encoder="transformer", initial_state=initial)
         assert sentence.startswith(f"model.initial_state {initial} has no effect here")
         assert "model.bridge none" in sentence
 
 
-def test_the_last_state_of_a_like_encoder_is_copied() -> None:
+def test_the_last_state_of_an_encoder_with_the_same_cell_is_copied() -> None:
     """As in Sutskever et al. 2014: one direction, the same cell."""
-    sutskever = build(arch="lstm", attention="none", bidirectional=False)
-    assert isinstance(sutskever.decoder.bridge, CopyBridge)
+    model = build(arch="lstm", attention="none", bidirectional=False)
+    assert isinstance(model.decoder.bridge, CopyBridge)
     assert not isinstance(build(arch="lstm", attention="none").decoder.bridge, CopyBridge)
-    check_training_and_decoding(sutskever)
-
-
-@pytest.mark.parametrize("arch", ["gru", "transformer"])
-def test_one_matrix_for_both_embeddings_and_the_output(arch: str) -> None:
-    model = build(arch=arch, tied=True, **({"dim": 32} if arch == "transformer" else {}))
-    of_vocabulary = [name for name, weight in model.named_parameters() if 11 in weight.shape]
-    assert of_vocabulary == ["target_stem.embedding.weight"]
     check_training_and_decoding(model)
 
 
-def test_base_has_the_parameters_of_the_2017_paper() -> None:
+@pytest.mark.parametrize("arch", ["gru", "transformer"])
+def test_tied_weights_are_one_matrix(arch: str) -> None:
+    model = build(arch=arch, tied=True, **({"dim": 32} if arch == "transformer" else {}))
+    matrices = [name for name, weight in model.named_parameters() if 11 in weight.shape]
+    assert matrices == ["target_stem.embedding.weight"]
+    check_training_and_decoding(model)
+
+
+def test_base_has_as_many_parameters_as_the_2017_paper() -> None:
     """One matrix of 37,000 tokens; six blocks of 4 d² + 2 d f and their biases and norms, six with 8 d² more."""
     with torch.device("meta"):
         model = build(vocabulary=37_000, max_length=129, arch="transformer", size="base")

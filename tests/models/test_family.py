@@ -1,4 +1,4 @@
-"""From config to layers: of the right width, causal where a task writes, and every key finds its layer."""
+"""From config to layers: they have the right width, are causal for generation, and use every key."""
 
 from typing import Any, get_args
 
@@ -33,11 +33,11 @@ from seqloom.tasks.config_keys import Key, all_keys
 from seqloom.tasks.language.config import LanguageModel
 from seqloom.tasks.registry import TASKS, experiment
 
-OURS = ("window", "mixer", "conv", "transformer", *CELLS)  # of which this file knows the layers
+OURS = ("window", "mixer", "conv", "transformer", *CELLS)  # architectures whose layers this file knows
 LANGUAGE = [arch for arch in ARCHITECTURES if arch != "mixer"]
 
 
-def part(task: str, arch: str, **more: Any) -> Family:
+def model_section(task: str, arch: str, **more: Any) -> Family:
     small = {"arch": arch, "size": "tiny", "dim": 8, "depth": 2}
     if arch == "transformer":
         small |= {"heads": 2}
@@ -46,18 +46,18 @@ def part(task: str, arch: str, **more: Any) -> Family:
     return experiment({"task": task, "model": {**small, **more}, "data": {}}).model
 
 
-def made(task: str, arch: str, **more: Any) -> Layer:
-    family = part(task, arch, **more)
+def build(task: str, arch: str, **more: Any) -> Layer:
+    family = model_section(task, arch, **more)
     torch.manual_seed(1)
     return family.build(family.dim, causal=task == "language").eval()
 
 
-def all_of(layer: nn.Module, kind: type[nn.Module]) -> list[Any]:
-    return [each for each in layer.modules() if isinstance(each, kind)]
+def modules_of(layer: nn.Module, kind: type[nn.Module]) -> list[Any]:
+    return [module for module in layer.modules() if isinstance(module, kind)]
 
 
 def changed_steps(layer: Layer, at: int, time: int = 9) -> list[int]:
-    """At which steps the output changes if the input does at this one."""
+    """The steps at which the output changes if the input changes at step `at`."""
     x = torch.randn(1, time, layer.input_size)
     other = x.clone()
     other[:, at] = torch.randn(layer.input_size)
@@ -67,35 +67,35 @@ def changed_steps(layer: Layer, at: int, time: int = 9) -> list[int]:
 
 
 @pytest.mark.parametrize("arch", LANGUAGE)
-def test_a_body_that_writes_is_causal(arch: str) -> None:
-    layer = made("language", arch)
+def test_a_language_model_is_causal(arch: str) -> None:
+    layer = build("language", arch)
     assert layer.traits.causal
     assert layer.input_size == 8
     assert min(changed_steps(layer, at=4)) == 4
-    assert len(changed_steps(layer, at=4)) > 1  # and later steps know of it
+    assert len(changed_steps(layer, at=4)) > 1  # later steps change too
 
 
 @pytest.mark.parametrize("norm", names.NORMS)
 @pytest.mark.parametrize("arch", ["conv", "transformer"])
-def test_no_norm_that_a_language_model_may_have_looks_ahead(arch: str, norm: str) -> None:
+def test_norms_of_a_language_model_are_causal(arch: str, norm: str) -> None:
     if norm not in ("group", "instance"):  # the config refuses these
-        assert min(changed_steps(made("language", arch, norm=norm), at=4)) == 4
+        assert min(changed_steps(build("language", arch, norm=norm), at=4)) == 4
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("task", ["classify", "tag"])
-def test_a_body_that_reads_sees_both_sides_where_it_can(task: str, arch: str) -> None:
-    layer = made(task, arch)
+def test_an_encoder_is_bidirectional_where_it_can_be(task: str, arch: str) -> None:
+    layer = build(task, arch)
     assert layer.input_size == 8
-    one_way = ("window",)  # of this package's
-    assert layer.traits.causal == (arch in one_way) or arch not in OURS
+    causal = ("window",)  # among those of this package
+    assert layer.traits.causal == (arch in causal) or arch not in OURS
     assert min(changed_steps(layer, at=4)) < 4 or layer.traits.causal
     assert max(changed_steps(layer, at=4)) > 4
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_the_output_is_as_wide_as_it_says(arch: str) -> None:
-    layer = made("tag", arch)
+def test_the_output_has_its_declared_size(arch: str) -> None:
+    layer = build("tag", arch)
     width = {"window": 12, "mixer": 8, "conv": 8, "transformer": 8} | dict.fromkeys(CELLS, 24)
     y, _ = layer(torch.randn(2, 5, 8), lengths=torch.tensor([5, 3]))
     assert y.shape == (2, 5, width.get(arch, layer.output_size))
@@ -105,28 +105,28 @@ def test_the_output_is_as_wide_as_it_says(arch: str) -> None:
 @pytest.mark.parametrize("arch", OURS)
 @pytest.mark.parametrize("depth", [1, 3])
 def test_depth_is_the_number_of_layers(arch: str, depth: int) -> None:
-    layer = made("classify", arch, depth=depth)
+    layer = build("classify", arch, depth=depth)
     kinds = {"window": (FixedWindow, 1), "mixer": (MixerBlock, depth), "conv": (Convolution, depth)}
     kinds |= {"transformer": (SelfAttention, depth)}
     kind, number = kinds.get(arch, (Bidirectional, depth))
-    assert len(all_of(layer, kind)) == number
+    assert len(modules_of(layer, kind)) == number
     if arch == "window":
-        assert len(all_of(layer, nn.Linear)) == depth
+        assert len(modules_of(layer, nn.Linear)) == depth
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_dropout_reaches_every_kind_and_is_off_in_eval(arch: str) -> None:
+def test_every_architecture_has_dropout_that_is_off_in_eval(arch: str) -> None:
     torch.manual_seed(1)
-    layer, x = made("classify", arch, dropout=0.5), torch.randn(2, 6, 8)
+    layer, x = build("classify", arch, dropout=0.5), torch.randn(2, 6, 8)
     assert torch.equal(layer(x)[0], layer(x)[0])
     layer.train()
     assert not torch.equal(layer(x)[0], layer(x)[0])
-    calm = made("classify", arch, dropout=0).train()
-    assert torch.equal(calm(x)[0], calm(x)[0])
+    without_dropout = build("classify", arch, dropout=0).train()
+    assert torch.equal(without_dropout(x)[0], without_dropout(x)[0])
 
 
 def values(key: Key) -> st.SearchStrategy[Any]:
-    """A few that a key may have."""
+    """Some values of a key."""
     if key.choices:
         return st.sampled_from(key.choices)
     few: list[Any] = {bool: [False, True], int: [1, 2, 3, 6], float: [0, 0.3]}[key.kind]
@@ -134,7 +134,7 @@ def values(key: Key) -> st.SearchStrategy[Any]:
 
 
 @given(st.sampled_from(tuple(TASKS)), st.sampled_from(tuple(ARCHITECTURES)), st.data())
-def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataObject) -> None:
+def test_every_valid_config_can_be_built(task: str, arch: str, data: st.DataObject) -> None:
     known = [key for key in all_keys().values() if arch in key.archs and task in key.tasks]
     free = {key.name: values(key) for key in known if key.name not in ("arch", "size", "dim")}
     more = data.draw(st.fixed_dictionaries({"dim": st.sampled_from([4, 6, 7])}, optional=free))
@@ -155,159 +155,165 @@ def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataO
 
 
 @pytest.mark.parametrize("depth", [1, 2])
-def test_window_and_direct(depth: int) -> None:
-    layer = made("language", "window", window=3, direct=True, depth=depth, activation="relu")
-    assert all_of(layer, Window)[0].width == 3
+def test_a_window_has_its_width_and_direct_connections(depth: int) -> None:
+    layer = build("language", "window", window=3, direct=True, depth=depth, activation="relu")
+    assert modules_of(layer, Window)[0].width == 3
     assert changed_steps(layer, at=4) == [4, 5, 6]
-    assert all_of(layer, FixedWindowDirect)
+    assert modules_of(layer, FixedWindowDirect)
     assert layer.output_size == (12 if depth > 1 else 3 * 8 + 12)
-    assert len(all_of(layer, nn.ReLU)) == depth
-    assert not all_of(made("language", "window"), FixedWindowDirect)
+    assert len(modules_of(layer, nn.ReLU)) == depth
+    assert not modules_of(build("language", "window"), FixedWindowDirect)
 
 
 # Mixer
 
 
-def test_mixer() -> None:
-    layer = made("tag", "mixer", max_length=600, token_hidden=5, norm="rms", activation="relu")
-    mixing = all_of(layer, TokenMixing)[0]
+def test_a_mixer_has_the_sizes_of_its_config() -> None:
+    layer = build("tag", "mixer", max_length=600, token_hidden=5, norm="rms", activation="relu")
+    mixing = modules_of(layer, TokenMixing)[0]
     assert (mixing.length, mixing.hidden_size, layer.traits.max_length) == (600, 5, 600)
-    assert all_of(layer, FeedForward)[0].widen.out_features == 12
-    assert len(all_of(layer, normalization.RMSNorm)) == 4
-    assert len(all_of(layer, nn.ReLU)) == 4
+    assert modules_of(layer, FeedForward)[0].widen.out_features == 12
+    assert len(modules_of(layer, normalization.RMSNorm)) == 4
+    assert len(modules_of(layer, nn.ReLU)) == 4
 
 
 # Convolution
 
 
-def test_kernel_and_dilation() -> None:
-    layer = made("language", "conv", kernel=2, depth=3, norm="none")
-    assert [each.reach for each in all_of(layer, Convolution)] == [1, 2, 4]
+def test_kernel_and_dilation_set_the_receptive_field() -> None:
+    layer = build("language", "conv", kernel=2, depth=3, norm="none")
+    assert [convolution.reach for convolution in modules_of(layer, Convolution)] == [1, 2, 4]
     assert len(changed_steps(layer, at=0, time=20)) == 8
-    layer = made("language", "conv", kernel=4, depth=2, dilated=False, norm="none")
+    layer = build("language", "conv", kernel=4, depth=2, dilated=False, norm="none")
     assert len(changed_steps(layer, at=0, time=20)) == 7
 
 
-def test_dilation_begins_again_after_512() -> None:
-    reach = [each.reach for each in all_of(made("language", "conv", kernel=2, depth=12), Convolution)]
+def test_dilation_restarts_after_512() -> None:
+    reach = [
+        convolution.reach for convolution in modules_of(build("language", "conv", kernel=2, depth=12), Convolution)
+    ]
     assert reach[8:] == [256, 512, 1, 2]
 
 
-def test_gates_and_sides() -> None:
-    assert len(all_of(made("tag", "conv", gate="linear"), GatedLinearUnit)) == 2
-    assert len(all_of(made("tag", "conv", gate="tanh"), GatedTanhUnit)) == 2
-    plain = made("tag", "conv", gate="none", activation="selu")
-    assert len(all_of(plain, nn.SELU)) == 2
-    assert not all_of(plain, GatedLinearUnit)
-    assert len(all_of(made("tag", "conv"), CenteredConvolution)) == 2
-    assert len(all_of(made("tag", "conv", centered=False), CausalConvolution)) == 2
-    assert len(all_of(made("tag", "conv", norm="group"), normalization.GroupNorm)) == 2
+def test_convolutions_have_their_gate_and_direction() -> None:
+    assert len(modules_of(build("tag", "conv", gate="linear"), GatedLinearUnit)) == 2
+    assert len(modules_of(build("tag", "conv", gate="tanh"), GatedTanhUnit)) == 2
+    plain = build("tag", "conv", gate="none", activation="selu")
+    assert len(modules_of(plain, nn.SELU)) == 2
+    assert not modules_of(plain, GatedLinearUnit)
+    assert len(modules_of(build("tag", "conv"), CenteredConvolution)) == 2
+    assert len(modules_of(build("tag", "conv", centered=False), CausalConvolution)) == 2
+    assert len(modules_of(build("tag", "conv", norm="group"), normalization.GroupNorm)) == 2
 
 
 # Recurrent
 
 
 @pytest.mark.parametrize("arch", CELLS)
-def test_a_cell_by_its_name(arch: str) -> None:
-    cells = [each.cell for each in all_of(made("language", arch), Recurrent)]
+def test_an_architecture_has_its_cell(arch: str) -> None:
+    cells = [recurrent.cell for recurrent in modules_of(build("language", arch), Recurrent)]
     assert [type(cell) for cell in cells] == [CELLS[arch]] * 2
     assert [cell.hidden_size for cell in cells] == [12, 12]
 
 
-def test_what_a_recurrent_layer_is_told() -> None:
-    layers = all_of(made("classify", "gru", weight_drop=0.1, zoneout=0.2, initial_state="learned"), Recurrent)
-    assert [(each.weight_drop, each.zoneout, each.initial_kind) for each in layers] == [(0.1, 0.2, "learned")] * 4
+def test_a_recurrent_layer_gets_the_options_of_the_config() -> None:
+    layers = modules_of(build("classify", "gru", weight_drop=0.1, zoneout=0.2, initial_state="learned"), Recurrent)
+    assert [(layer.weight_drop, layer.zoneout, layer.initial_kind) for layer in layers] == [(0.1, 0.2, "learned")] * 4
 
 
-def test_bias_and_directions() -> None:
-    assert not any("bias" in name for name, _ in made("classify", "gru", bias=False).named_parameters())
-    assert any("bias" in name for name, _ in made("classify", "gru").named_parameters())
-    assert not all_of(made("classify", "gru", bidirectional=False), Bidirectional)
+def test_bias_and_directions_are_those_of_the_config() -> None:
+    assert not any("bias" in name for name, _ in build("classify", "gru", bias=False).named_parameters())
+    assert any("bias" in name for name, _ in build("classify", "gru").named_parameters())
+    assert not modules_of(build("classify", "gru", bidirectional=False), Bidirectional)
 
 
 @pytest.mark.parametrize(
     ("connection", "kind", "width"), [("plain", None, 12), ("residual", Residual, 12), ("dense", DenseStack, 8 + 24)]
 )
-def test_connections(connection: str, kind: type[nn.Module] | None, width: int) -> None:
-    layer = made("language", "gru", connection=connection)
+def test_layers_have_the_connection_of_the_config(connection: str, kind: type[nn.Module] | None, width: int) -> None:
+    layer = build("language", "gru", connection=connection)
     assert layer.output_size == width
-    assert kind is None or len(all_of(layer, kind)) == 1
+    assert kind is None or len(modules_of(layer, kind)) == 1
 
 
-@pytest.mark.parametrize(("kind", "layer"), [("plain", Dropout), ("variational", VariationalDropout)])
-def test_dropout_of_the_kind_between_and_after_layers_and_before_them(kind: str, layer: type[nn.Module]) -> None:
-    found = all_of(made("language", "gru", dropout_kind=kind, dropout=0.3, input_dropout=0.4, depth=3), DropoutBase)
-    assert {type(each) for each in found} == {layer}
-    assert [each.p for each in found] == [0.4, 0.3, 0.3, 0.3]
+@pytest.mark.parametrize(("kind", "dropout_class"), [("plain", Dropout), ("variational", VariationalDropout)])
+def test_dropout_is_before_between_and_after_layers(kind: str, dropout_class: type[nn.Module]) -> None:
+    dropouts = modules_of(
+        build("language", "gru", dropout_kind=kind, dropout=0.3, input_dropout=0.4, depth=3), DropoutBase
+    )
+    assert {type(layer) for layer in dropouts} == {dropout_class}
+    assert [layer.p for layer in dropouts] == [0.4, 0.3, 0.3, 0.3]
 
 
 # Transformer
 
 
-def test_what_attention_is_told() -> None:
-    layers = all_of(made("language", "transformer", dim=16, heads=4, kv_heads=2, attention_window=3), SelfAttention)
-    assert [(each.heads, each.kv_heads) for each in layers] == [(4, 2)] * 2
-    assert changed_steps(made("language", "transformer", attention_window=2, depth=1), at=4) == [4, 5]
+def test_attention_gets_the_options_of_the_config() -> None:
+    layers = modules_of(
+        build("language", "transformer", dim=16, heads=4, kv_heads=2, attention_window=3), SelfAttention
+    )
+    assert [(layer.heads, layer.kv_heads) for layer in layers] == [(4, 2)] * 2
+    assert changed_steps(build("language", "transformer", attention_window=2, depth=1), at=4) == [4, 5]
 
 
 @pytest.mark.parametrize("score", names.SCORES)
-def test_scores(score: str) -> None:
-    layer = made("language", "transformer", score=score)
-    assert len(all_of(layer, SCORES[score])) == 2
+def test_attention_has_the_score_of_the_config(score: str) -> None:
+    layer = build("language", "transformer", score=score)
+    assert len(modules_of(layer, SCORES[score])) == 2
     assert min(changed_steps(layer, at=4)) == 4
 
 
 @pytest.mark.parametrize("norm", [norm for norm in names.NORMS if norm != "none"])
 @pytest.mark.parametrize(("order", "kind", "norms"), [("pre", PreNorm, 5), ("post", PostNorm, 4)])
-def test_norms_and_their_order(order: str, kind: type[nn.Module], norms: int, norm: str) -> None:
-    layer = made("tag", "transformer", norm_order=order, norm=norm)
-    assert len(all_of(layer, kind)) == 4
-    assert len(all_of(layer, type(normalization.NORMS[norm](8)))) == norms
+def test_norms_have_the_order_of_the_config(order: str, kind: type[nn.Module], norms: int, norm: str) -> None:
+    layer = build("tag", "transformer", norm_order=order, norm=norm)
+    assert len(modules_of(layer, kind)) == 4
+    assert len(modules_of(layer, type(normalization.NORMS[norm](8)))) == norms
 
 
-def test_a_transformer_without_norms() -> None:
-    layer = made("tag", "transformer", norm="none")
-    assert len(all_of(layer, PreNorm)) == 4
+def test_a_transformer_may_have_no_norms() -> None:
+    layer = build("tag", "transformer", norm="none")
+    assert len(modules_of(layer, PreNorm)) == 4
     assert not any("norm" in name for name, _ in layer.named_parameters())
 
 
-def test_feed_forward_gates_activations_and_biases() -> None:
-    gated = all_of(made("tag", "transformer", gated=True, activation="swish"), GatedFeedForward)
+def test_feed_forward_layers_have_their_gate_activation_and_bias() -> None:
+    gated = modules_of(build("tag", "transformer", gated=True, activation="swish"), GatedFeedForward)
     assert len(gated) == 2
     assert isinstance(gated[0].activation, type(activations.activation("swish")))
     assert gated[0].widen.out_features == 12
-    without = made("tag", "transformer", bias=False)
-    assert all(each.bias is None for each in all_of(without, nn.Linear))
+    without = build("tag", "transformer", bias=False)
+    assert all(linear.bias is None for linear in modules_of(without, nn.Linear))
 
 
 @pytest.mark.parametrize(
     ("positions", "kind"),
     [("sinusoidal", Sinusoidal), ("learned", LearnedPositions), ("rotary", Rotary), ("none", None)],
 )
-def test_positions_are_told_in_the_stem_or_in_attention(positions: str, kind: type[nn.Module] | None) -> None:
-    family = part("language", "transformer", positions=positions)
+def test_positions_are_in_the_stem_or_in_attention(positions: str, kind: type[nn.Module] | None) -> None:
+    family = model_section("language", "transformer", positions=positions)
     both = nn.ModuleList([family.tokens(11), family.build(8, causal=True)])
-    found = [each for each in both.modules() if isinstance(each, Sinusoidal | LearnedPositions | Rotary)]
-    assert {type(each) for each in found} == ({kind} if kind else set())
+    positional = [module for module in both.modules() if isinstance(module, Sinusoidal | LearnedPositions | Rotary)]
+    assert {type(module) for module in positional} == ({kind} if kind else set())
 
 
 # Stem and start
 
 
 @pytest.mark.parametrize("arch", LANGUAGE)
-def test_a_stem_for_every_model(arch: str) -> None:
-    stem = part("language", arch, word_dropout=0.2).tokens(11)
+def test_every_model_has_a_stem(arch: str) -> None:
+    stem = model_section("language", arch, word_dropout=0.2).tokens(11)
     assert (stem.vocabulary, stem.output_size, stem.word_dropout, stem.scale) == (11, 8, 0.2, 1.0)
     assert stem(torch.tensor([[1, 2, 10]]))[0].shape == (1, 3, 8)
 
 
-def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None:
-    stem = part(
+def test_the_stem_of_a_transformer_has_its_max_length_scale_and_dropout() -> None:
+    stem = model_section(
         "language", "transformer", positions="learned", max_length=70, scale_embeddings=True, dropout=0.4
     ).tokens(11)
     assert stem.traits.max_length == 70
     assert stem.scale == pytest.approx(8**0.5)
-    assert [each.p for each in all_of(stem, DropoutBase)] == [0.4]
+    assert [dropout.p for dropout in modules_of(stem, DropoutBase)] == [0.4]
 
 
 def model(family: Family) -> Model:
@@ -318,18 +324,19 @@ def model(family: Family) -> Model:
 
 @pytest.mark.parametrize("scheme", get_args(names.Scheme))
 @pytest.mark.parametrize("arch", ["mixer", "conv", "lstm", "transformer"])
-def test_every_model_starts_by_every_scheme(arch: str, scheme: str) -> None:
+def test_every_scheme_initializes_every_model(arch: str, scheme: str) -> None:
     if (arch, scheme) == ("conv", "identity"):
         return  # the config refuses it
-    built = model(part("classify", arch, init=scheme))
+    built = model(model_section("classify", arch, init=scheme))
     assert all(weight.isfinite().all() for weight in built.parameters())
     if scheme == "zero":
-        assert all(not each.weight.any() for each in all_of(built.body, nn.Linear))
+        assert all(not linear.weight.any() for linear in modules_of(built.body, nn.Linear))
 
 
-def test_recurrent_weights_start_by_their_own_scheme() -> None:
+def test_recurrent_weights_have_their_own_scheme() -> None:
     def recurrent(**more: Any) -> torch.Tensor:
-        weight: torch.Tensor = all_of(model(part("classify", "rnn", **more)), Recurrent)[0].cell.recurrent_weight
+        [layer] = modules_of(model(model_section("classify", "rnn", **more)), Recurrent)[:1]
+        weight: torch.Tensor = layer.cell.recurrent_weight
         return weight
 
     assert torch.equal(recurrent(init="normal", recurrent_init="identity"), torch.eye(12))
@@ -339,8 +346,8 @@ def test_recurrent_weights_start_by_their_own_scheme() -> None:
 
 @pytest.mark.parametrize("arch", generative_architectures())
 @pytest.mark.parametrize("more", [{}, {"depth": 1}, {"dim": 12}])
-def test_a_family_says_how_wide_its_output_is(arch: str, more: dict[str, int]) -> None:
-    family = part("language", arch, **more)
+def test_a_family_declares_the_width_of_its_output(arch: str, more: dict[str, int]) -> None:
+    family = model_section("language", arch, **more)
     assert family.build(family.dim, causal=True).output_size == family.output_width
-    if family.output_has_hidden_width:  # whatever is joined to its input
+    if family.output_has_hidden_width:  # for any width of its input
         assert family.build(family.dim + 5, causal=True).output_size == family.hidden_width

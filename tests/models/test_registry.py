@@ -1,4 +1,4 @@
-"""What is known of an architecture before one is built: its family, its sizes, what it can do; all without torch."""
+"""Architectures are described without torch: their family, their sizes, and whether they can generate."""
 
 import pkgutil
 import subprocess
@@ -16,7 +16,7 @@ every_architecture = pytest.mark.parametrize("arch", ARCHITECTURES)
 
 
 @every_architecture
-def test_an_architecture_is_one_of_its_family(arch: str) -> None:
+def test_an_architecture_belongs_to_its_family(arch: str) -> None:
     family = ARCHITECTURES[arch].family
     assert issubclass(family, Family)
     assert arch in architectures_of(family)
@@ -31,7 +31,7 @@ def test_sizes_and_defaults_are_keys_of_the_family(arch: str) -> None:
         assert own <= family.model_fields.keys()
 
 
-def test_those_that_generate_are_one_of_each_family_but_the_mixer() -> None:
+def test_generative_architectures_are_one_of_each_family_but_the_mixer() -> None:
     families = {entry.family for entry in ARCHITECTURES.values()} - {ARCHITECTURES["mixer"].family}
     assert [ARCHITECTURES[name].family for name in generative_architectures()] == [
         entry
@@ -40,10 +40,10 @@ def test_those_that_generate_are_one_of_each_family_but_the_mixer() -> None:
     ]
 
 
-def test_no_torch_is_needed_to_know_families_and_configs() -> None:
-    found = {entry.name for entry in pkgutil.walk_packages(seqloom.models.__path__, "seqloom.models.")}
-    modules = sorted(found - {"seqloom.models.register_model_parts"})  # it is imported with a part, which needs torch
+def test_families_and_configs_import_no_torch() -> None:
+    names_found = {entry.name for entry in pkgutil.walk_packages(seqloom.models.__path__, "seqloom.models.")}
+    modules = sorted(names_found - {"seqloom.models.register_model_parts"})  # it needs torch
     modules += [f"{task.folder}.config" for task in TASKS.values()]
     program = f"import sys, {', '.join(modules)}; print({{'torch', 'numpy', 'tokenizers'}} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"

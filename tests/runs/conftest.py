@@ -1,4 +1,4 @@
-"""A run of each task, and a copy of it that may be damaged."""
+"""A run of each task, and a copy of it that a test may damage."""
 
 import shutil
 from pathlib import Path
@@ -7,13 +7,13 @@ import pytest
 
 import seqloom
 from seqloom.runs.run import Run
-from tests.runs.small import KINDS, trained
+from tests.runs.small import KINDS, train_run
 
 
 @pytest.fixture(scope="session", params=list(KINDS))
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp(request.param)
-    trained(request.param, folder)
+    train_run(request.param, folder)
     return seqloom.load(folder / "run")
 
 

@@ -1,4 +1,4 @@
-"""Runs of each task, of files that lie beside them, small enough to train in a test."""
+"""Runs of each task with their data files, small enough to train in a test."""
 
 import json
 from pathlib import Path
@@ -37,9 +37,9 @@ def tagged(folder: Path, name: str, number: int) -> None:
 
 
 def pairs(folder: Path, name: str, number: int) -> None:
-    """Letters, and the same the other way round."""
-    some = (words(5 + 2 * i, number + i).split() or ["x"] for i in range(24))
-    rows = [f"{' '.join(each)}\t{' '.join(each[::-1])}" for each in some]
+    """Letters, and the same letters reversed."""
+    letters = (words(5 + 2 * i, number + i).split() or ["x"] for i in range(24))
+    rows = [f"{' '.join(source)}\t{' '.join(source[::-1])}" for source in letters]
     (folder / f"{name}.tsv").write_text("source\ttarget\n" + "\n".join(rows) + "\n", encoding="utf-8")
 
 
@@ -51,8 +51,8 @@ KINDS: dict[str, tuple[Any, str, dict[str, Any]]] = {
 }
 
 
-def trained(task: str, folder: Path, **more: Any) -> Run:
-    """A run in a folder, beside its files; `more` are keys of `train`."""
+def train_run(task: str, folder: Path, **more: Any) -> Run:
+    """A run in a folder with its data files; `more` are keys of `train`."""
     write, ending, train = KINDS[task]
     for number, name in enumerate(("train", "valid", "test")):
         write(folder, name, 100 * number)
@@ -63,36 +63,36 @@ def trained(task: str, folder: Path, **more: Any) -> Run:
     return start(experiment(raw), folder / "run")
 
 
-def numbers(run: Run, device: str = "cpu") -> list[Tensor]:
-    """What the model of a run may be called with: two sequences of three tokens."""
+def model_inputs(run: Run, device: str = "cpu") -> list[Tensor]:
+    """Inputs for the model of a run: two sequences of three tokens."""
     tokens = torch.zeros((2, 3, 5) if run.task.name == "tag" else (2, 3), dtype=torch.int64, device=device)
     return [tokens, tokens] if run.task.name == "translate" else [tokens]
 
 
-def data_of(run: Run, part: str) -> str:
-    return str(run.folder.parent / f"{part}.{KINDS[run.task.name][1]}")
+def data_of(run: Run, split: str) -> str:
+    return str(run.folder.parent / f"{split}.{KINDS[run.task.name][1]}")
 
 
 TEXTS = ["abc bad", "h", "a b c d e f g h a b c", "hhh ggg", "zzz never seen", "ä 漢 a"]
 
 
-def close(one: object, other: object) -> None:
-    """Equal, numbers to rounding."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        assert list(one) == list(other)
-        close(list(one.values()), list(other.values()))
-    elif isinstance(one, list) and isinstance(other, list):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            close(a, b)
-    elif isinstance(one, float):
-        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+def assert_close(actual: object, expected: object) -> None:
+    """Assert that the values are equal, numbers up to rounding."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        assert list(actual) == list(expected)
+        assert_close(list(actual.values()), list(expected.values()))
+    elif isinstance(actual, list) and isinstance(expected, list):
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected, strict=True):
+            assert_close(a, b)
+    elif isinstance(actual, float):
+        assert actual == pytest.approx(expected, rel=1e-4, abs=1e-6)
     else:
-        assert one == other
+        assert actual == expected
 
 
 def recommitted(folder: Path, **more: Any) -> None:
-    """The manifest as it would be if the files were meant to be so."""
+    """Update the hashes of the manifest to the present files."""
     content = json.loads((folder / "manifest.json").read_text())
     content["files"] = {name: sha256(folder / name) for name in content["files"]}
     (folder / "manifest.json").write_text(json.dumps({**content, **more}))

@@ -1,4 +1,4 @@
-"""A run folder's first moment, its best weights, and its name."""
+"""A new run folder, its best weights, and its name."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,13 +14,13 @@ from seqloom.runs.folder import claim_folder, create_run, free_name, refuse_exis
 from tests.training.small import tiny
 
 
-def made(folder: Path) -> Path:
+def create(folder: Path) -> Path:
     create_run(folder, tiny("tag"), {"words.json": "[]", "tags.json": "[]"}, {"corpus": "copy"})
     return folder
 
 
-def test_a_new_run_is_whole_and_has_no_weights(tmp_path: Path) -> None:
-    manifest = verify(made(tmp_path / "run"))
+def test_a_new_run_is_complete_and_has_no_weights(tmp_path: Path) -> None:
+    manifest = verify(create(tmp_path / "run"))
     assert (manifest.task, manifest.model, manifest.parameters) == ("tag", None, 0)
     assert set(manifest.files) == {"experiment.toml", "vocabulary/words.json", "vocabulary/tags.json"}
     assert {"python", "seqloom", "torch"} <= set(manifest.versions)
@@ -28,31 +28,31 @@ def test_a_new_run_is_whole_and_has_no_weights(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_a_run_is_refused(tmp_path: Path) -> None:
-    made(tmp_path / "run")
+    create(tmp_path / "run")
     with pytest.raises(
         RunError, match=r"already holds a run\. Continue it with `seqloom resume .*out='another/folder'"
     ):
-        made(tmp_path / "run")
+        create(tmp_path / "run")
 
 
-def test_a_folder_with_something_else_is_refused_and_left(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("precious")
     with pytest.raises(RunError, match=r"thesis is a folder with other files\. Pass out='another/folder'\."):
-        made(tmp_path / "thesis")
+        create(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
     (tmp_path / "file").write_text("precious")
     with pytest.raises(RunError, match=r"file is a file\. Pass out='another/folder'\."):
         refuse_existing(tmp_path / "file")
 
 
-def test_an_empty_folder_will_do(tmp_path: Path) -> None:
+def test_an_empty_folder_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    verify(made(tmp_path / "run"))
+    verify(create(tmp_path / "run"))
 
 
-def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> None:
-    folder, model = made(tmp_path / "run"), nn.Linear(3, 2)
+def test_new_best_weights_replace_the_old_ones(tmp_path: Path) -> None:
+    folder, model = create(tmp_path / "run"), nn.Linear(3, 2)
     save_best(folder, model)
     first = verify(folder)
     with torch.no_grad():
@@ -65,11 +65,11 @@ def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> Non
     assert second.model[6:18] == second.files[second.model][:12]
     assert second.parameters == 8
     assert load_file(folder / second.model)["weight"].equal(model.weight)
-    save_best(folder, model)  # the same once more
+    save_best(folder, model)  # the same weights again
     assert verify(folder) == second
 
 
-def test_a_free_name_is_free(tmp_path: Path) -> None:
+def test_a_free_name_is_not_taken(tmp_path: Path) -> None:
     first = free_name(tmp_path, "tag")
     assert first.parent == tmp_path
     assert first.name.startswith("tag-2")
@@ -79,25 +79,25 @@ def test_a_free_name_is_free(tmp_path: Path) -> None:
     assert second.name.startswith("tag-2")
 
 
-def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(16) as many:
-        folders = list(many.map(lambda _: claim_folder(tmp_path / "runs", "tag"), range(64)))
+def test_concurrent_claims_get_different_folders(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as threads:
+        folders = list(threads.map(lambda _: claim_folder(tmp_path / "runs", "tag"), range(64)))
     assert len(set(folders)) == 64
     assert set((tmp_path / "runs").iterdir()) == set(folders)
 
 
 @pytest.mark.parametrize("name", [".", "..", "/"])
-def test_a_run_has_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_name_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     with pytest.raises(RunError, match=r"is not a valid name for a new folder\. Pass out='another/folder'\."):
         refuse_existing(Path(name))
 
 
-def test_a_name_that_was_taken_since_it_was_looked_up_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    late, free = tmp_path / "late", tmp_path / "free"
-    late.mkdir()
-    looked_up = iter([late, free])
-    monkeypatch.setattr("seqloom.runs.folder.free_name", lambda *_: next(looked_up))
+def test_a_name_that_was_taken_in_the_meantime_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, free = tmp_path / "late", tmp_path / "free"
+    taken.mkdir()
+    candidates = iter([taken, free])
+    monkeypatch.setattr("seqloom.runs.folder.free_name", lambda *_: next(candidates))
     assert claim_folder(tmp_path, "tag") == free
-    assert set(tmp_path.iterdir()) == {late, free}
+    assert set(tmp_path.iterdir()) == {taken, free}

@@ -1,4 +1,4 @@
-"""A run trained on a CUDA device answers and measures the same on the CPU."""
+"""A run trained on a CUDA device predicts and evaluates the same on the CPU."""
 
 from pathlib import Path
 from typing import Any
@@ -8,87 +8,87 @@ import torch
 
 import seqloom
 from seqloom.runs.run import Run
-from tests.runs.small import KINDS, TEXTS, data_of, numbers, trained
+from tests.runs.small import KINDS, TEXTS, data_of, model_inputs, train_run
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("unchecked")]
 
 
 @pytest.fixture(autouse=True)
-def exact() -> Any:
-    """Full float32 products: TF32 keeps three digits."""
+def full_precision() -> Any:
+    """Full float32 products: TF32 has three digits."""
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         yield
 
 
 @pytest.fixture(scope="module", params=list(KINDS))
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Trained on the device; measured there too."""
-    return trained(request.param, tmp_path_factory.mktemp(request.param), device="cuda")
+    """A run that was trained and evaluated on the device."""
+    return train_run(request.param, tmp_path_factory.mktemp(request.param), device="cuda")
 
 
-def near(one: object, other: object) -> None:
-    """Equal, numbers to what two devices differ by."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        assert one.keys() == other.keys()
-        for name in one:
-            near(one[name], other[name])
-    elif isinstance(one, list) and isinstance(other, list):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            near(a, b)
-    elif isinstance(one, float):
-        assert one == pytest.approx(other, rel=1e-3, abs=1e-4)
+def assert_near(actual: object, expected: object) -> None:
+    """Assert that the values are equal, numbers up to the difference between two devices."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        assert actual.keys() == expected.keys()
+        for name in actual:
+            assert_near(actual[name], expected[name])
+    elif isinstance(actual, list) and isinstance(expected, list):
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected, strict=True):
+            assert_near(a, b)
+    elif isinstance(actual, float):
+        assert actual == pytest.approx(expected, rel=1e-3, abs=1e-4)
     else:
-        assert one == other
+        assert actual == expected
 
 
-def settled(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the order of what is nearly as likely, which two devices may decide otherwise."""
+def without_order(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the order of nearly equal probabilities, in which two devices may differ."""
     for answer in answers:
         if "next" in answer:
-            answer["next"] = sorted(each["probability"] for each in answer["next"])
+            answer["next"] = sorted(token["probability"] for token in answer["next"])
     return answers
 
 
-def test_the_cpu_answers_as_the_device_does(run: Run) -> None:
+def test_the_cpu_predicts_like_the_device(run: Run) -> None:
     on_cuda, on_cpu = (seqloom.load(run.folder, device) for device in ("cuda", "cpu"))
     assert next(on_cuda.model.parameters()).is_cuda
     assert not next(on_cpu.model.parameters()).is_cuda
-    near(settled(on_cuda.predict(TEXTS)), settled(on_cpu.predict(TEXTS)))
+    assert_near(without_order(on_cuda.predict(TEXTS)), without_order(on_cpu.predict(TEXTS)))
 
 
-@pytest.mark.parametrize("part", ["valid", "test"])
-def test_the_scores_of_training_are_those_of_either_device(run: Run, part: str) -> None:
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_both_devices_give_the_scores_of_training(run: Run, split: str) -> None:
     for device in ("cuda", "cpu"):
-        scores = seqloom.load(run.folder, device).evaluate(data_of(run, part)).scores
-        assert scores["loss"] == pytest.approx(run.scores[part]["loss"], rel=1e-3)
-        assert scores.keys() == run.scores[part].keys()
+        scores = seqloom.load(run.folder, device).evaluate(data_of(run, split)).scores
+        assert scores["loss"] == pytest.approx(run.scores[split]["loss"], rel=1e-3)
+        assert scores.keys() == run.scores[split].keys()
         if "accuracy" in scores:
-            assert scores["accuracy"] == pytest.approx(run.scores[part]["accuracy"], abs=0.05)  # a tie or two
+            assert scores["accuracy"] == pytest.approx(run.scores[split]["accuracy"], abs=0.05)  # up to two ties
 
 
-def test_a_text_is_written_the_same_on_either_device(run: Run) -> None:
-    """The noise is drawn from the seed, wherever the scores are made."""
+def test_both_devices_generate_the_same_text(run: Run) -> None:
+    """The noise is drawn from the seed, wherever the logits are computed."""
     if run.task.name != "language":
         return
     texts = [seqloom.load(run.folder, device).generate("abc", max_length=30, seed=2) for device in ("cuda", "cpu")]
     assert texts[0] == texts[1]
 
 
-def test_weights_on_the_device_can_be_trained_on(run: Run) -> None:
+def test_weights_on_the_device_can_be_trained_further(run: Run) -> None:
     on_cuda = seqloom.load(run.folder, "cuda")
     on_cuda.predict(TEXTS)
     for _ in on_cuda.stream("abc", max_length=3, seed=1) if run.task.name == "language" else ():
         assert not torch.is_inference_mode_enabled()
-    assert not any(each.is_inference() for each in on_cuda.model.parameters())
-    y, _ = on_cuda.model.train()(*numbers(run, "cuda"))
+    assert not any(parameter.is_inference() for parameter in on_cuda.model.parameters())
+    y, _ = on_cuda.model.train()(*model_inputs(run, "cuda"))
     y.sum().backward()
-    assert all(each.grad is None or each.grad.is_cuda for each in on_cuda.model.parameters())
+    assert all(parameter.grad is None or parameter.grad.is_cuda for parameter in on_cuda.model.parameters())
 
 
 @pytest.mark.parametrize("task", list(KINDS))
-def test_bf16_on_the_device_ends_in_scores_of_float32(task: str, tmp_path: Path) -> None:
-    run = trained(task, tmp_path, device="cuda", precision="bf16")
+def test_scores_of_bf16_training_on_the_device_are_of_float32(task: str, tmp_path: Path) -> None:
+    run = train_run(task, tmp_path, device="cuda", precision="bf16")
     again = seqloom.load(run.folder, "cuda").evaluate(data_of(run, "test")).scores
     assert again["loss"] == pytest.approx(run.scores["test"]["loss"], rel=1e-5)
     assert next(seqloom.load(run.folder).model.parameters()).dtype == torch.float32

@@ -1,4 +1,4 @@
-"""What a run measures on files: the scores of its training on the same file, however the file is written."""
+"""Evaluation of a run on files gives the scores of its training, whatever the format of the file."""
 
 from pathlib import Path
 
@@ -7,25 +7,25 @@ import pytest
 import seqloom
 from seqloom.core.problem import ConfigError, DataError, UserError
 from seqloom.runs.run import Run
-from tests.runs.small import KINDS, close, data_of, recommitted, trained
+from tests.runs.small import KINDS, assert_close, data_of, recommitted, train_run
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
 
-@pytest.mark.parametrize("part", ["valid", "test"])
-def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
-    evaluation = run.evaluate([data_of(run, part)])
-    assert evaluation.scores == pytest.approx(run.scores[part], rel=1e-6)
-    assert run.evaluate(data_of(run, part)).scores == evaluation.scores  # one name will do
-    if part == "valid" and run.task.name == "translate":
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_evaluate_gives_the_scores_of_training(run: Run, split: str) -> None:
+    evaluation = run.evaluate([data_of(run, split)])
+    assert evaluation.scores == pytest.approx(run.scores[split], rel=1e-6)
+    assert run.evaluate(data_of(run, split)).scores == evaluation.scores  # a single name
+    if split == "valid" and run.task.name == "translate":
         for name in ("examples", "by_length", "signatures", "attention"):
-            close(evaluation.details[name], run.scores["details"][name])
-    if part == "valid" and run.task.name in ("classify", "tag"):
+            assert_close(evaluation.details[name], run.scores["details"][name])
+    if split == "valid" and run.task.name in ("classify", "tag"):
         assert evaluation.details["confusion"] == run.scores["details"]["confusion"]
-        close(evaluation.details["per_class"], run.scores["details"]["per_class"])
+        assert_close(evaluation.details["per_class"], run.scores["details"]["per_class"])
 
 
-def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
+def test_the_beam_of_a_translator_can_be_changed(run: Run) -> None:
     if run.task.name != "translate":
         with pytest.raises(
             UserError,
@@ -35,19 +35,19 @@ def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
         return
     greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam_size": beam, "max_length": 9}) for beam in (1, 8))
     assert greedy.scores["loss"] == wide.scores["loss"]
-    said = [[each["translation"] for each in evaluation.details["examples"]] for evaluation in (greedy, wide)]
-    assert said[0] != said[1]
+    translations = [[row["translation"] for row in evaluation.details["examples"]] for evaluation in (greedy, wide)]
+    assert translations[0] != translations[1]
     assert run.experiment.decode is not None
-    assert run.experiment.decode.beam_size == 4  # said for this file alone
+    assert run.experiment.decode.beam_size == 4  # changed for this file alone
 
 
-def test_evaluate_says_what_it_read(run: Run) -> None:
+def test_an_evaluation_describes_its_data(run: Run) -> None:
     description = run.evaluate(data_of(run, "test")).details["data"]
     assert " test (" in description
     assert " training" not in description
 
 
-def test_a_text_that_is_cut_is_counted(run: Run, copy: Path) -> None:
+def test_truncated_texts_are_counted(run: Run, copy: Path) -> None:
     if run.task.name != "classify":
         return
     path = copy / "experiment.toml"
@@ -59,25 +59,25 @@ def test_a_text_that_is_cut_is_counted(run: Run, copy: Path) -> None:
     assert "truncated at 2 tokens" in evaluation.details["data"]
 
 
-def test_a_file_may_be_written_otherwise_than_those_of_the_run(run: Run, tmp_path: Path) -> None:
+def test_a_file_may_have_another_format_than_those_of_the_run(run: Run, tmp_path: Path) -> None:
     if run.task.name != "classify":
         return
     path = tmp_path / "other.data"
-    path.write_text("".join(f"{label}\t7\t{said}\n" for said, label in rows_of(run)), encoding="utf-8")
-    how = {"format": "tsv", "header": False, "label": 1, "text": "3"}
-    assert run.evaluate(path, how).scores == run.evaluate(data_of(run, "test")).scores
-    assert run.experiment.data.label == "label"  # said for this file alone
+    path.write_text("".join(f"{label}\t7\t{text}\n" for text, label in rows_of(run)), encoding="utf-8")
+    options = {"format": "tsv", "header": False, "label": 1, "text": "3"}
+    assert run.evaluate(path, options).scores == run.evaluate(data_of(run, "test")).scores
+    assert run.experiment.data.label == "label"  # changed for this file alone
     assert run.evaluate(data_of(run, "test"), {"header": None, "text": None, "label": None}).scores
 
 
-def test_only_how_a_file_is_written_can_be_said_anew(run: Run) -> None:
-    own = {
+def test_only_keys_of_the_format_can_be_changed(run: Run) -> None:
+    changeable = {
         "language": "format",
         "classify": "format, header, label, label_separator, max_characters, on_bad_line and text",
         "tag": "format, max_characters, on_bad_line and tag",
         "translate": "format, header, max_characters, on_bad_line, source and target",
     }[run.task.name]
-    expected = rf"^evaluate: data\.max_length is fixed by the run and can't be changed; {own} can\.$"
+    expected = rf"^evaluate: data\.max_length is fixed by the run and can't be changed; {changeable} can\.$"
     with pytest.raises(UserError, match=expected):
         run.evaluate(data_of(run, "test"), {"max_length": 3})
     with pytest.raises(ConfigError, match=r"format"):
@@ -87,7 +87,7 @@ def test_only_how_a_file_is_written_can_be_said_anew(run: Run) -> None:
             run.evaluate(data_of(run, "test"), {"tag": "upos"})
 
 
-def test_what_is_bad_in_a_file_may_be_skipped(run: Run, tmp_path: Path) -> None:
+def test_bad_rows_of_a_file_can_be_skipped(run: Run, tmp_path: Path) -> None:
     if run.task.name != "translate":
         return
     path = tmp_path / "bad.tsv"
@@ -99,13 +99,13 @@ def test_what_is_bad_in_a_file_may_be_skipped(run: Run, tmp_path: Path) -> None:
     assert "1 bad line skipped" in evaluation.details["data"]
 
 
-def test_a_folder_may_be_read_by_a_run_of_a_table(run: Run, tmp_path: Path) -> None:
-    """What the run says of columns has no effect there, and is in nobody's way."""
+def test_a_run_of_a_table_can_evaluate_a_folder(run: Run, tmp_path: Path) -> None:
+    """The columns of the run have no effect for a folder, and cause no error."""
     if run.task.name != "classify":
         return
-    for said, label in rows_of(run):
+    for text, label in rows_of(run):
         with (tmp_path / f"{label}.txt").open("a", encoding="utf-8") as file:
-            file.write(f"{said}\n")
+            file.write(f"{text}\n")
     evaluation = run.evaluate(tmp_path, {"format": "folder"})
     assert evaluation.scores == pytest.approx(run.evaluate(data_of(run, "test")).scores)
     with pytest.raises(ConfigError, match=r"data\.text has no effect with data\.format folder"):
@@ -113,19 +113,19 @@ def test_a_folder_may_be_read_by_a_run_of_a_table(run: Run, tmp_path: Path) -> N
 
 
 def rows_of(run: Run) -> list[list[str]]:
-    """Text and label of each row of the file to test on."""
+    """The text and the label of each row of the test file."""
     lines = Path(data_of(run, "test")).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines[1:]]
 
 
 @pytest.mark.parametrize("task", list(KINDS))
-def test_scores_are_those_of_evaluate_in_bf16_too(task: str, tmp_path: Path) -> None:
-    """Both are of the weights as they are, in float32, as predictions are."""
-    run = trained(task, tmp_path, precision="bf16")
-    for part in ("valid", "test"):
-        assert run.evaluate(data_of(run, part)).scores == run.scores[part]
+def test_evaluate_gives_the_scores_of_bf16_training(task: str, tmp_path: Path) -> None:
+    """Both are computed in float32, as predictions are."""
+    run = train_run(task, tmp_path, precision="bf16")
+    for split in ("valid", "test"):
+        assert run.evaluate(data_of(run, split)).scores == run.scores[split]
 
 
-def test_evaluate_a_file_that_is_not_there(run: Run) -> None:
+def test_a_missing_file_is_refused(run: Run) -> None:
     with pytest.raises(DataError, match="nowhere"):
         run.evaluate([data_of(run, "nowhere")])

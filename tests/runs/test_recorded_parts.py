@@ -1,4 +1,4 @@
-"""User-defined parts of a run: recorded when it is made; missing or changed ones are one sentence when it is opened."""
+"""User-defined parts are recorded when a run is created; missing or changed ones give one message when it is opened."""
 
 import json
 from dataclasses import replace
@@ -21,8 +21,8 @@ from seqloom.tasks.registry import experiment
 pytestmark = pytest.mark.usefixtures("forget_parts")
 
 ONE, OTHER = "1" * 64, "2" * 64
-HERE = Origin("my_parts", "my_parts.py", ONE, "my_parts.py:3")
-NOTEBOOK = Origin("__main__", location="__main__")
+OF_FILE = Origin("my_parts", "my_parts.py", ONE, "my_parts.py:3")
+OF_NOTEBOOK = Origin("__main__", location="__main__")
 
 
 @pytest.fixture(autouse=True)
@@ -31,14 +31,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def made_with(*parts: RecordedPart) -> Path:
-    """A run, as far as it matters here."""
+def run_with_parts(*parts: RecordedPart) -> Path:
+    """A run folder with only a manifest."""
     Path("run").mkdir()
     write_manifest(Path("run"), Manifest("tag", "2026-01-31", parts=parts))
     return Path("run")
 
 
-def refused(run: Path) -> str:
+def error_message(run: Path) -> str:
     with pytest.raises(RunError) as caught:
         open_manifest(run)
     with pytest.raises(RunError) as again:
@@ -57,7 +57,7 @@ def warning(run: Path) -> str:
 # Recorded ------------------------------------------------------------------------------------------------------------
 
 
-def uses_activation(name: str) -> Path:
+def run_with_activation(name: str) -> Path:
     model = {"arch": "conv", "size": "tiny", "gate": "none", "activation": name}
     config = experiment({"task": "classify", "model": model})
     create_run(Path("run"), config, {}, {}, parts_to_record(config))
@@ -65,42 +65,44 @@ def uses_activation(name: str) -> Path:
 
 
 def test_a_run_records_the_parts_that_it_uses() -> None:
-    NAMES.add("mine", HERE)
-    NAMES.add("other", HERE)
-    assert read_manifest(uses_activation("mine")).parts == (RecordedPart("activation", "mine", "my_parts.py", ONE),)
-    [written] = json.loads(Path("run", MANIFEST).read_text(encoding="utf-8"))["parts"]
-    assert written == {"kind": "activation", "name": "mine", "file": "my_parts.py", "sha256": ONE}
+    NAMES.add("mine", OF_FILE)
+    NAMES.add("other", OF_FILE)
+    assert read_manifest(run_with_activation("mine")).parts == (RecordedPart("activation", "mine", "my_parts.py", ONE),)
+    [part] = json.loads(Path("run", MANIFEST).read_text(encoding="utf-8"))["parts"]
+    assert part == {"kind": "activation", "name": "mine", "file": "my_parts.py", "sha256": ONE}
 
 
 def test_a_part_without_a_file_is_recorded_by_its_module() -> None:
-    NAMES.add("mine", NOTEBOOK)
-    assert read_manifest(uses_activation("mine")).parts == (RecordedPart("activation", "mine", module="__main__"),)
+    NAMES.add("mine", OF_NOTEBOOK)
+    assert read_manifest(run_with_activation("mine")).parts == (RecordedPart("activation", "mine", module="__main__"),)
 
 
 def test_a_run_of_built_in_parts_records_none() -> None:
     assert parts_to_record(experiment({"task": "translate"})) == ()
-    assert "parts" not in json.loads((uses_activation("tanh") / MANIFEST).read_text(encoding="utf-8"))
+    assert "parts" not in json.loads((run_with_activation("tanh") / MANIFEST).read_text(encoding="utf-8"))
 
 
 # Missing -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_missing_part_is_named_with_its_file() -> None:
-    run = made_with(RecordedPart("activation", "mine", "my_parts.py", ONE))
+    run = run_with_parts(RecordedPart("activation", "mine", "my_parts.py", ONE))
     advice = "Pass --code my_parts.py (in Python, import the module that registers it)"
-    assert refused(run) == f"run: made with the activation 'mine' of my_parts.py, which is not registered. {advice}."
+    assert (
+        error_message(run) == f"run: made with the activation 'mine' of my_parts.py, which is not registered. {advice}."
+    )
 
 
-def test_all_missing_parts_are_named_in_one_sentence() -> None:
-    NAMES.add("there", HERE)
-    run = made_with(
+def test_all_missing_parts_are_in_one_message() -> None:
+    NAMES.add("there", OF_FILE)
+    run = run_with_parts(
         RecordedPart("activation", "mine", "my_parts.py", ONE),
         RecordedPart("activation", "there", "my_parts.py", ONE),
         RecordedPart("score", "near", "my scores.py", OTHER),
         RecordedPart("family", "pairs", "my_parts.py", ONE),
         RecordedPart("task", "count", module="__main__"),
     )
-    what = (
+    message = (
         "made with the activation 'mine' and the family 'pairs' of my_parts.py, the score 'near' of my scores.py and "
         "the task 'count' of the module __main__, which are not registered"
     )
@@ -108,23 +110,25 @@ def test_all_missing_parts_are_named_in_one_sentence() -> None:
         "Pass --code my_parts.py --code 'my scores.py' (in Python, import the modules that register them), and "
         "register those of modules first"
     )
-    assert refused(run) == f"run: {what}. {advice}."
+    assert error_message(run) == f"run: {message}. {advice}."
 
 
-def test_a_missing_part_of_a_module_without_a_file() -> None:
-    run = made_with(RecordedPart("score", "near", module="__main__"))
+def test_a_missing_part_of_a_module_is_named_with_its_module() -> None:
+    run = run_with_parts(RecordedPart("score", "near", module="__main__"))
     advice = "Register it first (on the command line, from a file that --code names)"
     sentence = "run: made with the score 'near' of the module __main__, which is not registered"
-    assert refused(run) == f"{sentence}. {advice}."
+    assert error_message(run) == f"{sentence}. {advice}."
 
 
-def test_a_part_of_a_kind_that_is_not_known_is_missing() -> None:
-    assert "made with the gizmo 'mine' of" in refused(made_with(RecordedPart("gizmo", "mine", "my_parts.py", ONE)))
+def test_a_part_of_an_unknown_kind_is_missing() -> None:
+    assert "made with the gizmo 'mine' of" in error_message(
+        run_with_parts(RecordedPart("gizmo", "mine", "my_parts.py", ONE))
+    )
 
 
-def test_missing_parts_come_before_a_missing_task_and_the_config() -> None:
-    NAMES.add("mine", HERE)
-    run = uses_activation("mine")
+def test_missing_parts_are_reported_before_a_missing_task_and_the_config() -> None:
+    NAMES.add("mine", OF_FILE)
+    run = run_with_activation("mine")
     NAMES.remove("mine")
     with pytest.raises(RunError, match=r"^run: made with the activation 'mine' of my_parts\.py"):
         seqloom.load(run)
@@ -133,8 +137,8 @@ def test_missing_parts_come_before_a_missing_task_and_the_config() -> None:
 
 
 def test_runs_are_listed_and_reported_without_their_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    NAMES.add("mine", HERE)
-    run = uses_activation("mine")
+    NAMES.add("mine", OF_FILE)
+    run = run_with_activation("mine")
     NAMES.remove("mine")
     assert main(["runs", "."]) == 0
     assert "not begun" in capsys.readouterr().out
@@ -145,7 +149,7 @@ def test_runs_are_listed_and_reported_without_their_parts(capsys: pytest.Capture
 
 
 def test_a_report_leaves_out_a_damaged_list_of_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    run = uses_activation("tanh")
+    run = run_with_activation("tanh")
     manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
     (run / MANIFEST).write_text(json.dumps({**manifest, "parts": [{"kind": "\x1b[31m"}]}), encoding="utf-8")
     assert main(["report", "run"]) == 0
@@ -160,9 +164,9 @@ CHANGED = (
 )
 
 
-def test_a_changed_part_is_a_warning_and_no_run_goes_on_with_it() -> None:
-    NAMES.add("mine", HERE)
-    run = made_with(RecordedPart("activation", "mine", "my_parts.py", OTHER))
+def test_a_changed_part_is_a_warning_and_can_not_resume() -> None:
+    NAMES.add("mine", OF_FILE)
+    run = run_with_parts(RecordedPart("activation", "mine", "my_parts.py", OTHER))
     assert warning(run) == f"{CHANGED}. Its results may differ."
     with pytest.raises(RunError) as caught:
         open_manifest(run, resume=True)
@@ -171,66 +175,68 @@ def test_a_changed_part_is_a_warning_and_no_run_goes_on_with_it() -> None:
 
 
 def test_all_changed_parts_are_one_warning() -> None:
-    NAMES.add("mine", HERE)
-    SCORES.add("near", HERE)
-    NAMES.add("third", NOTEBOOK)
-    run = made_with(
+    NAMES.add("mine", OF_FILE)
+    SCORES.add("near", OF_FILE)
+    NAMES.add("third", OF_NOTEBOOK)
+    run = run_with_parts(
         RecordedPart("activation", "mine", "my_parts.py", OTHER),
         RecordedPart("score", "near", "my_parts.py", OTHER),
         RecordedPart("activation", "third", module="cells"),
     )
     sentence = CHANGED.replace("'mine'", "'mine' and the score 'near'")
-    more = "the activation 'third' of the module cells, now of the module __main__"
-    assert warning(run) == f"{sentence}, and {more}. Its results may differ."
+    other = "the activation 'third' of the module cells, now of the module __main__"
+    assert warning(run) == f"{sentence}, and {other}. Its results may differ."
 
 
 @pytest.mark.parametrize(
-    ("then", "now"),
+    ("recorded", "present"),
     [
-        (Origin("my_parts", "my_parts.py", ONE), NOTEBOOK),
-        (NOTEBOOK, Origin("my_parts", "my_parts.py", ONE)),
-        (NOTEBOOK, Origin("cells")),
+        (Origin("my_parts", "my_parts.py", ONE), OF_NOTEBOOK),
+        (OF_NOTEBOOK, Origin("my_parts", "my_parts.py", ONE)),
+        (OF_NOTEBOOK, Origin("cells")),
     ],
 )
-def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Origin) -> None:
-    NAMES.add("mine", now)
-    run = made_with(recorded_part(Part("activation", "mine", then)))
+def test_a_part_without_a_file_is_compared_by_its_module(recorded: Origin, present: Origin) -> None:
+    NAMES.add("mine", present)
+    run = run_with_parts(recorded_part(Part("activation", "mine", recorded)))
     assert "the activation 'mine' of " in warning(run)
     with pytest.raises(RunError, match="start a new run"):
         open_manifest(run, resume=True)
 
 
-@pytest.mark.parametrize("now", [HERE, Origin("parts", "moved.py", ONE)])
-def test_the_same_content_is_the_same_part_wherever_it_lies(now: Origin) -> None:
-    NAMES.add("mine", now)
-    run = made_with(RecordedPart("activation", "mine", "my_parts.py", ONE))
+@pytest.mark.parametrize("present", [OF_FILE, Origin("parts", "moved.py", ONE)])
+def test_a_moved_file_is_the_same_part(present: Origin) -> None:
+    NAMES.add("mine", present)
+    run = run_with_parts(RecordedPart("activation", "mine", "my_parts.py", ONE))
     assert open_manifest(run) == open_manifest(run, resume=True)
 
 
-def test_a_part_of_a_notebook_is_the_same_there() -> None:
-    NAMES.add("mine", NOTEBOOK)
-    run = made_with(RecordedPart("activation", "mine", module="__main__"))
+def test_a_part_of_a_notebook_is_the_same_part_there() -> None:
+    NAMES.add("mine", OF_NOTEBOOK)
+    run = run_with_parts(RecordedPart("activation", "mine", module="__main__"))
     assert open_manifest(run) == open_manifest(run, resume=True)
 
 
 @pytest.mark.parametrize(
     ("kind", "name"), [("activation", "tanh"), ("cell", "lstm"), ("family", "conv"), ("task", "tag")]
 )
-def test_a_part_that_is_built_in_by_now_is_what_it_was(kind: str, name: str) -> None:
-    run = made_with(RecordedPart(kind, name, "my_parts.py", ONE))
+def test_a_part_that_is_now_built_in_is_not_missing(kind: str, name: str) -> None:
+    run = run_with_parts(RecordedPart(kind, name, "my_parts.py", ONE))
     assert open_manifest(run) == open_manifest(run, resume=True)
 
 
 def build() -> None: ...
 
 
-def test_the_function_that_builds_a_model_is_given() -> None:
-    NAMES.add("mine", HERE)
-    then = recorded_part(Part("model", "build", Origin.of(build)))
-    run = made_with(then, RecordedPart("activation", "mine", "my_parts.py", ONE))
+def test_a_run_of_a_build_function_needs_the_function() -> None:
+    NAMES.add("mine", OF_FILE)
+    recorded = recorded_part(Part("model", "build", Origin.of(build)))
+    run = run_with_parts(recorded, RecordedPart("activation", "mine", "my_parts.py", ONE))
     assert open_manifest(run, build) == open_manifest(run, build, resume=True)
     advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
-    assert refused(run) == f"run: its layers were built by the function build of test_recorded_parts.py. {advice}."
-    write_manifest(run, replace(read_manifest(run), parts=(replace(then, sha256=OTHER),)))
+    assert (
+        error_message(run) == f"run: its layers were built by the function build of test_recorded_parts.py. {advice}."
+    )
+    write_manifest(run, replace(read_manifest(run), parts=(replace(recorded, sha256=OTHER),)))
     with pytest.raises(RunError, match=r"the model 'build' of test_recorded_parts\.py \(SHA-256 22222222…\), now"):
         open_manifest(run, build, resume=True)

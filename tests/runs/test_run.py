@@ -1,4 +1,4 @@
-"""A run that is there: what it answers, and what it says of a folder that it can't use."""
+"""A loaded run: its predictions, and its errors for a damaged folder."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.core.problem import ConfigError, RunError, TextError, UserError
 from seqloom.runs.run import MAX_TEXT, Run, decode_options
-from tests.runs.small import TEXTS, close, numbers, recommitted
+from tests.runs.small import TEXTS, assert_close, model_inputs, recommitted
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -20,22 +20,22 @@ pytestmark = pytest.mark.usefixtures("unchecked")
 # Answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_does_not_depend_on_batch_mates_or_order(run: Run) -> None:
+def test_an_answer_does_not_depend_on_the_batch_or_the_order(run: Run) -> None:
     together = run.predict(TEXTS)
     assert [answer["text"] for answer in together] == TEXTS
     for text_, answer in zip(TEXTS, together, strict=True):
-        close(run.predict([text_])[0], answer)
-    close(run.predict(TEXTS[::-1])[::-1], together)
+        assert_close(run.predict([text_])[0], answer)
+    assert_close(run.predict(TEXTS[::-1])[::-1], together)
 
 
-def test_more_texts_than_fit_in_one_batch(run: Run) -> None:
-    many = [f"{'abc'[i % 3]} {i}" for i in range(130)]
-    answers = run.predict(many)
-    assert [answer["text"] for answer in answers] == many
-    close(answers[100], run.predict(many[100:101])[0])
+def test_several_batches_are_predicted(run: Run) -> None:
+    texts = [f"{'abc'[i % 3]} {i}" for i in range(130)]
+    answers = run.predict(texts)
+    assert [answer["text"] for answer in answers] == texts
+    assert_close(answers[100], run.predict(texts[100:101])[0])
 
 
-def test_what_can_not_be_read_is_a_sentence(run: Run) -> None:
+def test_invalid_texts_are_refused(run: Run) -> None:
     with pytest.raises(UserError, match=r"^predict: give a list of texts, even of one: predict\(\[text\]\)\.$"):
         run.predict("a text")
     for empty in ("", "  \n\t"):
@@ -46,14 +46,14 @@ def test_what_can_not_be_read_is_a_sentence(run: Run) -> None:
     assert run.predict([]) == []
 
 
-def test_a_text_is_numbered_among_all(run: Run) -> None:
+def test_the_error_of_a_text_has_its_number_among_all(run: Run) -> None:
     if run.task.name == "translate":
         with pytest.raises(TextError, match=r"^text 70: '漢字' has no word in the model's vocabulary\.") as wrong:
             run.predict([*["a b"] * 69, "漢字"])
         assert wrong.value.number == 70
 
 
-def test_only_a_language_model_writes(run: Run) -> None:
+def test_only_a_language_model_generates(run: Run) -> None:
     if run.task.name != "language":
         with pytest.raises(
             UserError, match=rf"needs a language model; the task of this run is {run.task.name}\. Use `seqloom predict "
@@ -61,15 +61,15 @@ def test_only_a_language_model_writes(run: Run) -> None:
             run.generate("a")
         return
     options = {"max_length": 20, "temperature": 0.9, "seed": 4}
-    once = run.generate("abc", **options)
-    assert once == run.generate("abc", **options) == "".join(run.stream("abc", **options))
-    assert once != run.generate("abc", **{**options, "seed": 5})
+    generated = run.generate("abc", **options)
+    assert generated == run.generate("abc", **options) == "".join(run.stream("abc", **options))
+    assert generated != run.generate("abc", **{**options, "seed": 5})
     assert run.generate(**options)
     with pytest.raises(ConfigError, match="temperatur"):
         run.generate("a", temperatur=1.0)
 
 
-def test_options_are_for_runs_that_translate(run: Run) -> None:
+def test_decoding_options_are_only_for_translators(run: Run) -> None:
     if run.task.name == "translate":
         answer = run.predict(["a b"], beam_size=3, n_best=2, attention=True)[0]
         assert len(answer["n_best"]) == 2
@@ -85,24 +85,25 @@ def test_options_are_for_runs_that_translate(run: Run) -> None:
             run.predict(["a"], **options)
 
 
-def test_a_beam_undoes_the_temperature_of_a_run_and_the_other_way_round(run: Run) -> None:
+def test_a_beam_resets_the_temperature_and_the_reverse(run: Run) -> None:
     if run.task.name not in ("translate", "language"):
         return
-    beam, drawn = decode_options(run.experiment, {"beam_size": 3}), decode_options(run.experiment, {"temperature": 0.5})
+    beam = decode_options(run.experiment, {"beam_size": 3})
+    sampling = decode_options(run.experiment, {"temperature": 0.5})
     assert (beam.beam_size, beam.temperature) == (3, 0)
-    assert (drawn.beam_size, drawn.temperature) == (1, 0.5)
-    again = decode_options(run.experiment.model_copy(update={"decode": drawn}), {"beam_size": 2})
+    assert (sampling.beam_size, sampling.temperature) == (1, 0.5)
+    again = decode_options(run.experiment.model_copy(update={"decode": sampling}), {"beam_size": 2})
     assert (again.beam_size, again.temperature) == (2, 0)
-    for wide, said in (
+    for set_first, set_again in (
         ({"beam_size": 10, "temperature": 0}, {"temperature": "0"}),
         ({"temperature": 0.5}, {"beam_size": 1}),
     ):
-        set_so = decode_options(run.experiment, wide)
-        assert decode_options(run.experiment.model_copy(update={"decode": set_so}), said) == set_so
+        config = decode_options(run.experiment, set_first)
+        assert decode_options(run.experiment.model_copy(update={"decode": config}), set_again) == config
 
 
-def test_between_pieces_torch_is_as_it_was(run: Run) -> None:
-    """What a caller makes while a text is being written is ordinary, and can be learnt with."""
+def test_between_streamed_chunks_torch_has_its_own_modes(run: Run) -> None:
+    """Tensors that a caller creates during generation are ordinary ones, with gradients."""
     if run.task.name != "language":
         return
     for _ in run.stream("abc", max_length=5, seed=1):
@@ -114,17 +115,17 @@ def test_between_pieces_torch_is_as_it_was(run: Run) -> None:
         assert ones.grad is not None
 
 
-def test_the_weights_of_a_run_that_has_answered_can_be_trained_on(run: Run) -> None:
-    """Though `predict`, which opens them, is in inference mode."""
-    fresh = seqloom.load(run.folder)
-    fresh.predict(TEXTS)
-    assert not any(each.is_inference() for each in (*fresh.model.parameters(), *fresh.model.buffers()))
-    y, _ = fresh.model.train()(*numbers(run))
+def test_weights_can_be_trained_after_predict(run: Run) -> None:
+    """`predict`, which loads the weights, is in inference mode."""
+    loaded = seqloom.load(run.folder)
+    loaded.predict(TEXTS)
+    assert not any(tensor.is_inference() for tensor in (*loaded.model.parameters(), *loaded.model.buffers()))
+    y, _ = loaded.model.train()(*model_inputs(run))
     y.sum().backward()
-    torch.optim.SGD(fresh.model.parameters(), lr=0.1).step()
+    torch.optim.SGD(loaded.model.parameters(), lr=0.1).step()
 
 
-def test_it_says_what_it_is(run: Run) -> None:
+def test_the_repr_describes_the_run(run: Run) -> None:
     description = repr(run)
     assert run.task.name in description
     assert f"{run.manifest.parameters:,} parameters" in description
@@ -133,15 +134,15 @@ def test_it_says_what_it_is(run: Run) -> None:
 # Folders ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_copy_elsewhere_answers_the_same(run: Run, copy: Path) -> None:
+def test_a_copy_predicts_the_same(run: Run, copy: Path) -> None:
     for name in ("local.json", "metrics.jsonl", "scores.json", "report.html"):
         (copy / name).unlink()
-    shutil.rmtree(copy / "checkpoints")  # predict needs none of these
+    shutil.rmtree(copy / "checkpoints")  # predict does not need them
     assert seqloom.load(copy).predict(TEXTS) == run.predict(TEXTS)
     assert seqloom.load(copy).scores == {}
 
 
-def test_a_flipped_byte_anywhere_is_a_sentence(copy: Path) -> None:
+def test_a_flipped_byte_in_any_file_is_refused(copy: Path) -> None:
     for name in json.loads((copy / "manifest.json").read_text())["files"]:
         content = (copy / name).read_bytes()
         middle = len(content) // 2
@@ -168,7 +169,7 @@ def change(weights: dict[str, torch.Tensor], how: str) -> dict[str, torch.Tensor
 
 
 @pytest.mark.parametrize("how", ["missing", "more", "shape"])
-def test_weights_that_do_not_fit(how: str, copy: Path) -> None:
+def test_weights_that_do_not_fit_are_refused(how: str, copy: Path) -> None:
     path = weights_of(copy)
     save_file(change(load_file(path), how), path)
     recommitted(copy)
@@ -178,7 +179,7 @@ def test_weights_that_do_not_fit(how: str, copy: Path) -> None:
     assert "Error(s) in loading" not in str(wrong.value)
 
 
-def test_weights_that_are_none(copy: Path) -> None:
+def test_a_weights_file_of_another_format_is_refused(copy: Path) -> None:
     weights_of(copy).write_bytes(b"PK\x03\x04 perhaps a pickle")
     recommitted(copy)
     with pytest.raises(RunError, match=r"model-.*does not fit") as wrong:
@@ -186,13 +187,13 @@ def test_weights_that_are_none(copy: Path) -> None:
     assert "\n" not in str(wrong.value)
 
 
-def test_a_run_of_a_newer_version(copy: Path) -> None:
+def test_a_run_of_a_newer_version_is_refused(copy: Path) -> None:
     recommitted(copy, format=99, versions={"seqloom": "7.0"})
     with pytest.raises(RunError, match=r"made by a newer seqloom \(7\.0, format 99; this one reads format 1\)"):
         seqloom.load(copy)
 
 
-def test_a_config_that_can_not_be(copy: Path) -> None:
+def test_an_invalid_config_is_refused(copy: Path) -> None:
     path = copy / "experiment.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("[train]\n", "[train]\nmade_up = 1\n"), encoding="utf-8")
     recommitted(copy)
@@ -200,25 +201,27 @@ def test_a_config_that_can_not_be(copy: Path) -> None:
         _ = seqloom.load(copy).experiment
 
 
-def test_a_vocabulary_that_is_missing(copy: Path) -> None:
+def test_a_missing_vocabulary_is_refused(copy: Path) -> None:
     manifest = json.loads((copy / "manifest.json").read_text())
-    gone = next(name for name in manifest["files"] if name.startswith("vocabulary/"))
-    manifest["files"].pop(gone)
-    (copy / "manifest.json").write_text(json.dumps(manifest))  # and a file that the manifest does not know is not used
-    with pytest.raises(RunError, match=rf"'{Path(gone).name}' is missing\. Restore the folder from a copy\."):
+    missing = next(name for name in manifest["files"] if name.startswith("vocabulary/"))
+    manifest["files"].pop(missing)
+    (copy / "manifest.json").write_text(json.dumps(manifest))  # a file that is not in the manifest is not used
+    with pytest.raises(RunError, match=rf"'{Path(missing).name}' is missing\. Restore the folder from a copy\."):
         seqloom.load(copy).predict(["a"])
 
 
-def test_a_file_that_the_manifest_does_not_know_changes_nothing(run: Run, copy: Path) -> None:
+def test_a_file_that_is_not_in_the_manifest_is_ignored(run: Run, copy: Path) -> None:
     (copy / "vocabulary" / "several.json").write_text("true")
     (copy / "vocabulary" / "folder").mkdir()
     assert seqloom.load(copy).predict(TEXTS) == run.predict(TEXTS)
 
 
 @pytest.mark.parametrize("command", ["predict RUN text", "evaluate RUN FILE", "generate RUN", "resume RUN"])
-def test_a_run_of_a_task_that_is_not_registered(command: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_an_unregistered_task_is_refused(command: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recommitted(copy, task="summarize")
     words = [{"RUN": str(copy), "FILE": __file__}.get(word, word) for word in command.split()]
     assert main(words) == 2
-    what = f"seqloom: {copy}: a run of the task 'summarize', which is not registered here (there are language, classify"
-    assert " ".join(capsys.readouterr().err.split()).startswith(what)
+    message = (
+        f"seqloom: {copy}: a run of the task 'summarize', which is not registered here (there are language, classify"
+    )
+    assert " ".join(capsys.readouterr().err.split()).startswith(message)

@@ -1,4 +1,4 @@
-"""Weights from a file: of the right shape and kind, and finite, or a sentence."""
+"""Weights from a file must have the shapes and types of the model and be finite."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,9 @@ def weights() -> dict[str, torch.Tensor]:
     return {name: tensor.clone() for name, tensor in model().state_dict().items()}
 
 
-def test_a_model_of_no_weights_gets_those_of_the_file(weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+def test_a_model_on_the_meta_device_gets_the_weights_of_the_file(
+    weights: dict[str, torch.Tensor], tmp_path: Path
+) -> None:
     save_file(weights, tmp_path / "model.safetensors")
     with torch.device("meta"):
         empty = model()
@@ -35,7 +37,7 @@ def test_a_model_of_no_weights_gets_those_of_the_file(weights: dict[str, torch.T
 
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16, torch.int32])
-def test_another_kind_of_number_is_refused(kind: torch.dtype, weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+def test_another_dtype_is_refused(kind: torch.dtype, weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     save_file({**weights, "head.output.bias": weights["head.output.bias"].to(kind)}, path)
     expected = r"model\.safetensors: does not fit experiment\.toml \(.*head\.output\.bias.*float32.*\)\. Restore"
@@ -45,7 +47,7 @@ def test_another_kind_of_number_is_refused(kind: torch.dtype, weights: dict[str,
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+def test_values_that_are_not_finite_are_refused(value: float, weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     weights["head.output.bias"][3] = value
     save_file(weights, path)
@@ -53,13 +55,13 @@ def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Te
         load_weights(model(), path, CPU)
 
 
-def test_weights_that_were_replaced_meanwhile_are_asked_for_again(tmp_path: Path) -> None:
+def test_for_missing_weights_the_error_says_try_again(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     with pytest.raises(RunError, match=rf"^{path}: no longer there: the run is still training .*\. Try again\.$"):
         load_weights(model(), path, CPU)
 
 
-def test_weights_that_can_not_be_read_are_a_sentence(tmp_path: Path) -> None:
+def test_weights_that_can_not_be_read_are_refused(tmp_path: Path) -> None:
     (path := tmp_path / "model.safetensors").mkdir()
     with pytest.raises(RunError, match=rf"^{path}: (not a plain file|can't be read)"):
         load_weights(model(), path, CPU)

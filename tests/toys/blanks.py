@@ -1,4 +1,4 @@
-"""A tokenizer that a user might write: words with the blanks before them."""
+"""An example of a user-defined tokenizer: words with the blanks before them."""
 
 import re
 from collections import Counter
@@ -51,7 +51,7 @@ def split(text: str) -> list[str]:
 
 
 class Letters(Blanks):
-    """Single characters: nothing but what is unknown is lost."""
+    """Single characters; only unknown ones are lost."""
 
     lossless = True
 

@@ -1,4 +1,4 @@
-"""A training that SIGKILL ends after a checkpoint, in a process of its own."""
+"""Training in a new process that SIGKILL ends after a checkpoint."""
 
 import os
 import signal

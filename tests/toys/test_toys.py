@@ -1,4 +1,4 @@
-"""A task, a table reader and a model family that no file of the package knows: registered, they work like any other."""
+"""A task, a table reader and a model family outside the package: registered, they work like built-in ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """All three, for one test."""
+def registered_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Register all three for one test."""
     with temporary_parts():
         register()
         monkeypatch.chdir(tmp_path)
@@ -52,21 +52,21 @@ def write_texts(path: Path) -> None:
     path.write_text("text,words\n" + "".join(f"{text},{count}\n" for text, count in rows), encoding="utf-8")
 
 
-def test_the_task_trains_is_killed_and_resumed_predicts_evaluates_checks_and_reports(
+def test_the_task_supports_every_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write_texts(Path("texts.csv"))
-    whole = seqloom.train("count", "texts.csv", out="whole", **TINY)
+    uninterrupted = seqloom.train("count", "texts.csv", out="whole", **TINY)
     train_until_killed(word_count.register, "count", "texts.csv", out="killed", kill_at=8, **TINY)
     resumed = seqloom.resume("killed")
-    assert resumed.manifest.model == whole.manifest.model
-    assert resumed.scores["valid"] == whole.scores["valid"]
+    assert resumed.manifest.model == uninterrupted.manifest.model
+    assert resumed.scores["valid"] == uninterrupted.scores["valid"]
 
     [answer] = seqloom.load("killed").predict(["word word 3"])
-    assert answer["words"] == whole.predict(["word word 3"])[0]["words"]
+    assert answer["words"] == uninterrupted.predict(["word word 3"])[0]["words"]
     Path("test.csv").write_text("text,words\none two,2\nthree,1\n", encoding="utf-8")
     assert set(resumed.evaluate("test.csv").scores) == {"error"}
-    assert main(["evaluate", "killed", "test.csv", "--data.count", "words"]) == 0  # the key of its file, as an option
+    assert main(["evaluate", "killed", "test.csv", "--data.count", "words"]) == 0  # a key as an option
     assert main(["predict", "killed", "one two three"]) == 0
     assert "words: " in capsys.readouterr().out
     assert main(["report", "killed"]) == 0

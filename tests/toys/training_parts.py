@@ -1,4 +1,4 @@
-"""An optimizer and a schedule that a user might write."""
+"""Examples of a user-defined optimizer and a user-defined schedule."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from seqloom.training.schedules import ScheduleState
 
 
 class Drift(Optimizer):
-    """w ← w − η m / (1 + c), m a mean of gradients; it keeps every kind of state that a checkpoint can hold."""
+    """w ← w − η m / (1 + c), where m is a mean of gradients; it has every kind of state that a checkpoint can store."""
 
     def __init__(self, groups: ParamGroups, lr: float, keep: float = 0.9) -> None:
         super().__init__(groups, {"lr": lr, "keep": keep, "steps": 0, "total": 0.0})
@@ -43,12 +43,12 @@ class Drift(Optimizer):
 
 
 def drift(groups: ParamGroups, train: Train) -> Optimizer:
-    """The same, with the momentum of the config."""
+    """`Drift` with the momentum of the config."""
     return Drift(groups, train.lr, keep=train.momentum)
 
 
 def sawtooth(state: ScheduleState, train: Train) -> float:
-    """Down to the floor, again and again."""
+    """Decay to the minimum every five steps."""
     return max(train.min_lr_ratio, 1 - state.step % 5 / 5)
 
 

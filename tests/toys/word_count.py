@@ -1,4 +1,4 @@
-"""A task in one file: how many words has a text? It is registered in-process, and nothing in the package knows it."""
+"""A task in one file: it predicts the number of words of a text. It is registered in the process of the test."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -26,12 +26,12 @@ from seqloom.tasks.experiment import Experiment, Help
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.task import Batch, Evaluation, StepOutput, pad_rows
 
-TEXT, COUNT = 0, 1  # which value of an example
+TEXT, COUNT = 0, 1  # indices of the values of an example
 TOKENIZER_FILE = "tokenizer.json"
 
 
 def lines(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
-    """The embedded corpus: lines of up to so many words, and how many they are."""
+    """The embedded corpus: lines of up to `length` words, and their numbers of words."""
     random = Random(seed)
     for number in range(1, (examples or 400) + 1):
         words = random.choices(["red", "old", "river", "house"], k=random.randint(1, length or 8))
@@ -47,7 +47,7 @@ def to_number(field: Field, _data: object) -> float:
 
 
 class CountData(TokenizedData, TableData):
-    """Texts and their numbers of words in."""
+    """Texts and their numbers of words."""
 
     text: str | None = column_key("The column of the text.")
     count: str | None = column_key("The column of the number.")
@@ -89,9 +89,9 @@ class CountWords(RowTask[Model]):
         columns = (tokens, NumberColumn("count", COUNT), TextColumn("texts", TEXT))
         return Schema(columns, {TOKENIZER_FILE: tokenizer_learner((TEXT,), data, "word")})
 
-    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
-        source, lengths = pad_rows([part["tokens"][row] for row in rows])
-        target = torch.tensor([[float(part["count"][row][0])] for row in rows])
+    def collate(self, split: Split, rows: Integer[ndarray, " batch"]) -> Batch:
+        source, lengths = pad_rows([split["tokens"][row] for row in rows])
+        target = torch.tensor([[float(split["count"][row][0])] for row in rows])
         return Batch(source, target, lengths, rows=tuple(map(int, rows)))
 
     def build(self) -> Model:
@@ -104,10 +104,10 @@ class CountWords(RowTask[Model]):
         y, _ = model(batch.source, batch.lengths)
         return StepOutput(model.head.loss(y, batch.target, batch.lengths), None, y)
 
-    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+    def evaluate(self, model: Model, split: str, device: torch.device) -> Evaluation:
         errors = [
             model.head.predict(model(batch.source, batch.lengths)[0], batch.lengths) - batch.target
-            for batch in (each.to(device) for each in self.batches(self.data.splits[part]))
+            for batch in (cpu_batch.to(device) for cpu_batch in self.batches(self.data.splits[split]))
         ]
         return Evaluation({"error": float(torch.cat(errors).abs().mean())})
 

@@ -1,4 +1,4 @@
-"""Figures for the tests: ordinary ones, and random ones with everything that a file could put into them."""
+"""Figures for the tests: ordinary ones, and random ones with any values that a file could have."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,7 +45,7 @@ words = st.text(max_size=12) | st.sampled_from(["</script>", '"&<>', "\x00\x1b[3
 numbers = st.floats() | st.sampled_from([0.0, 1e308, -1e308, 5e-324, 1e16, 1e16 + 2, float("nan"), float("inf")])
 points = st.lists(st.tuples(numbers, numbers), max_size=8).map(tuple)
 
-# A figure is made in the test, from what these draw: the run-time checks of types roll dice, which strategies must not.
+# The test builds a figure from a recipe: run-time type checks use random numbers, which strategies must not.
 Recipe = Callable[[], Any]
 series = st.tuples(words, points, st.sampled_from(["line", "reference"]))
 marks = st.tuples(numbers, words, st.sampled_from(["note", "warning"]))
@@ -72,8 +72,8 @@ def make_curves(
     limits: tuple[float, float] | None,
     marks: list[tuple[float, str, Any]],
 ) -> Curves:
-    lines = tuple(Series(*one) for one in series)
-    return Curves(title, lines, x, y, log, limits, tuple(Mark(*one) for one in marks))
+    lines = tuple(Series(*line) for line in series)
+    return Curves(title, lines, x, y, log, limits, tuple(Mark(*mark) for mark in marks))
 
 
 @st.composite

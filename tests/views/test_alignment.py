@@ -1,4 +1,4 @@
-"""Alignments: from answers, and drawn for everyone."""
+"""Alignments: built from answers, and drawn in every format."""
 
 from io import StringIO
 
@@ -28,7 +28,7 @@ CAPTION = {"image": "1.png", "regions": [2, 3], "tokens": ["a", " box"], "attent
 IMAGE = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
 
 
-def test_of_a_translation() -> None:
+def test_the_alignment_of_a_translation_is_a_grid() -> None:
     attention = alignment(ANSWER)
     assert attention.source == ("two", " hundred", " and", " thirty", "-", "four", "</s>")
     assert attention.output == ("deux", " cent", " trente", "-", "quatre", "</s>")
@@ -39,7 +39,7 @@ def test_of_a_translation() -> None:
     assert figure.values == attention.weights
 
 
-def test_of_a_caption() -> None:
+def test_the_alignment_of_a_caption_is_drawn_on_its_image() -> None:
     attention = alignment(CAPTION, IMAGE)
     figure = attention.figure
     assert isinstance(figure, Panels)
@@ -51,20 +51,20 @@ def test_of_a_caption() -> None:
     assert "data:image" not in alignment(CAPTION).svg()
 
 
-def test_an_answer_that_was_cut_has_no_end() -> None:
+def test_a_truncated_answer_has_no_end_token() -> None:
     assert alignment(ANSWER | {"attention": ANSWER["attention"][:5]}).output[-1] == "quatre"
 
 
-def test_channels_first_in_memory_are_put_in_order() -> None:
-    turned = np.ascontiguousarray(IMAGE.transpose(2, 0, 1)).transpose(1, 2, 0)
-    figure = alignment(CAPTION, turned).figure
+def test_an_image_with_channels_first_in_memory_is_reordered() -> None:
+    transposed = np.ascontiguousarray(IMAGE.transpose(2, 0, 1)).transpose(1, 2, 0)
+    figure = alignment(CAPTION, transposed).figure
     assert isinstance(figure, Panels)
     assert figure.picture is not None
     assert figure.picture.pixels == IMAGE.tobytes()
 
 
 @pytest.mark.parametrize("attention", [alignment(ANSWER), alignment(CAPTION, IMAGE), alignment(CAPTION)])
-def test_drawn_for_papers_pages_notebooks_and_terminals(attention: Alignment) -> None:
+def test_an_alignment_is_drawn_in_every_format(attention: Alignment) -> None:
     assert isinstance(attention.plot(), Plot)
     assert "Attention" in read(attention.html()).text
     assert attention.svg().startswith("<svg")
@@ -73,7 +73,7 @@ def test_drawn_for_papers_pages_notebooks_and_terminals(attention: Alignment) ->
     assert all(line.isascii() for line in attention.terminal(40, ASCII))
 
 
-def test_in_color_where_there_is_one() -> None:
+def test_an_alignment_has_color_where_the_terminal_has() -> None:
     attention = alignment(ANSWER)
     outputs = []
     for system in ("truecolor", None):
@@ -86,13 +86,13 @@ def test_in_color_where_there_is_one() -> None:
 
 
 @pytest.mark.parametrize("answer", [{"tokens": ["a"]}, ANSWER | {"attention": []}])
-def test_an_answer_without_attention_is_a_sentence(answer: dict[str, object]) -> None:
+def test_an_answer_without_attention_is_refused(answer: dict[str, object]) -> None:
     with pytest.raises(UserError, match=r"this answer has no attention. Ask for it"):
         alignment(answer)
 
 
 @pytest.mark.parametrize(
-    ("source", "regions", "weights", "what"),
+    ("source", "regions", "weights", "message"),
     [
         (("a",), (1, 1), ((1.0,),), "either tokens or regions"),
         (None, None, ((1.0,),), "either tokens or regions"),
@@ -101,26 +101,26 @@ def test_an_answer_without_attention_is_a_sentence(answer: dict[str, object]) ->
         (None, (1, 2), ((1.0,),), "1 rows, as many as output tokens, of 2"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_weights_that_do_not_fit_are_refused(
     source: tuple[str, ...] | None,
     regions: tuple[int, int] | None,
     weights: tuple[tuple[float, ...], ...],
-    what: str,
+    message: str,
 ) -> None:
-    with pytest.raises(ArgumentError, match=what):
+    with pytest.raises(ArgumentError, match=message):
         Alignment(source, regions, None, ("x",), weights)
 
 
 @given(
     weights=st.lists(st.floats(), min_size=6, max_size=6), tokens=st.lists(st.text(max_size=9), min_size=5, max_size=5)
 )
-def test_anything_can_be_drawn(weights: list[float], tokens: list[str]) -> None:
+def test_any_weights_and_tokens_can_be_drawn(weights: list[float], tokens: list[str]) -> None:
     rows = (tuple(weights[:3]), tuple(weights[3:]))
     attention = Alignment(tuple(tokens[:3]), None, None, tuple(tokens[3:]), rows)
     read(attention.html())
     assert max(map(cell_len, attention.terminal(30))) <= 30
 
 
-def test_text_of_tokens() -> None:
+def test_tokens_are_joined_to_a_text() -> None:
     assert join_tokens(("t", "o", " ", "b", "e")) == "to be"
     assert join_tokens(("They", "are", "</s>")) == "They are"

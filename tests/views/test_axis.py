@@ -1,4 +1,4 @@
-"""Axes hold their values, whatever these are."""
+"""Axes cover their values, whatever these are."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seqloom.views.axis import Axis, drawable, exact_axis, linear_axis, log_axis
 from tests.views.examples import numbers
 
-some = st.lists(numbers, max_size=6)
+some_values = st.lists(numbers, max_size=6)
 
 
 def check(axis: Axis, values: list[float]) -> None:
@@ -17,33 +17,33 @@ def check(axis: Axis, values: list[float]) -> None:
     assert all(0 <= position <= 1 for position in positions)
     assert positions == sorted(positions)
     assert 1 <= len(axis.ticks) <= 14
-    assert all(one < two for (one, _), (two, _) in pairwise(axis.ticks))
+    assert all(left < right for (left, _), (right, _) in pairwise(axis.ticks))
     assert all(0 <= axis.position(mark) <= 1 for mark, _ in axis.ticks)
 
 
-@given(values=some, count=st.integers(3, 8))
-def test_linear(values: list[float], count: int) -> None:
+@given(values=some_values, count=st.integers(3, 8))
+def test_a_linear_axis_covers_its_values(values: list[float], count: int) -> None:
     axis = linear_axis(values, count)
     check(axis, values)
     near = [value for value in values if drawable(value, log=False) and abs(value) < 1e9]
-    rounding = 1e-9 * (axis.high - axis.low)  # a value of 5e-324 is 0 beside a step of 1
+    rounding = 1e-9 * (axis.high - axis.low)  # 5e-324 is rounded to 0 with a step of 1
     assert all(axis.low - rounding <= value <= axis.high + rounding for value in near)
 
 
-@given(values=some, count=st.integers(3, 8))
-def test_logarithmic(values: list[float], count: int) -> None:
+@given(values=some_values, count=st.integers(3, 8))
+def test_a_logarithmic_axis_covers_its_values(values: list[float], count: int) -> None:
     axis = log_axis(values, count)
     check(axis, values)
     assert all(axis.low * 0.99 <= value <= axis.high * 1.01 for value in values if drawable(value, log=True))
 
 
 @given(low=numbers, high=numbers)
-def test_exact(low: float, high: float) -> None:
+def test_an_exact_axis_is_never_empty(low: float, high: float) -> None:
     axis = exact_axis(low, high)
     assert axis.low < axis.high
 
 
-def test_a_value_that_can_not_be_drawn_is_at_the_lower_end() -> None:
+def test_a_value_that_can_not_be_drawn_is_at_the_low_end() -> None:
     assert linear_axis([0.0, 1.0]).position(float("nan")) == 0
     assert linear_axis([0.0, 1.0]).position(float("inf")) == 0
     assert log_axis([1.0, 10.0]).position(0.0) == 0
@@ -64,5 +64,5 @@ def test_ticks_are_round(values: list[float], names: list[str]) -> None:
     assert [name for _, name in linear_axis(values).ticks] == names
 
 
-def test_powers_of_ten_where_the_range_is_long() -> None:
+def test_ticks_of_a_long_range_are_powers_of_ten() -> None:
     assert [name for _, name in log_axis([1e-5, 0.9]).ticks] == ["1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]

@@ -1,4 +1,4 @@
-"""What a figure refuses, and how it is told."""
+"""Figures check their values and describe themselves."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_a_table_has_a_cell_for_each_column() -> None:
         Table("", ("a", "b"), (("one",),))
 
 
-def test_shades() -> None:
+def test_shades_are_relative_to_their_row() -> None:
     assert GRID.darkness() == [pytest.approx([4 / 6, 0]), pytest.approx([1 / 6, 1])]
     flat = Grid("", ("a",), ("a", "b"), ((3.0, float("nan")),), "", "", shades=((2.0, float("nan")),))
     assert flat.darkness() == [[1, 0]]
@@ -30,19 +30,19 @@ def test_numbers_of_a_column_share_their_decimals() -> None:
     assert not TABLE.numeric(0)
 
 
-def test_colors_are_taken_in_turns_or_as_told() -> None:
+def test_colors_are_consecutive_or_given() -> None:
     assert [color for color, _ in CURVES.colored()] == [1, 2, 0]
     same = Series("one", ())
     assert [color for color, _ in Curves("", (same, Series("two", (), color=1)), "", "").colored()] == [1, 1]
 
 
-def test_what_begins_near_zero_is_shown_from_zero() -> None:
+def test_an_axis_starts_at_zero_if_its_values_start_near_zero() -> None:
     assert CURVES.axes(5, 5)[0].low == 0
     late = Curves("", (Series("late", ((50.0, 1.0), (100.0, 2.0))),), "", "")
     assert late.axes(5, 5)[0].low == 50
 
 
-def test_a_description_tells_the_lines_but_not_the_reference() -> None:
+def test_a_description_has_the_lines_without_the_reference() -> None:
     assert alt_text(CURVES) == (
         "Loss: loss by step. training: 100 points, from 2 to 0.02, between 0.02 and 2. "
         "validation: 2 points, from 0.3 to 0.25, between 0.25 and 0.3."

@@ -1,4 +1,4 @@
-"""Pages: whole, offline, and deaf to whatever their texts say."""
+"""Pages are self-contained, load nothing, and escape all texts."""
 
 import re
 from html.parser import HTMLParser
@@ -30,7 +30,7 @@ VOID = {"meta", "br", "img"}
 
 
 class Checker(HTMLParser):
-    """Fails where tags do not match; collects what stands in each."""
+    """Fails where tags do not match; collects tags, attributes and text."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -95,7 +95,7 @@ def test_no_text_becomes_markup(text: str) -> None:
         assert checker.tags == read(PLAIN).tags
 
 
-def test_nothing_comes_from_elsewhere() -> None:
+def test_a_page_loads_nothing() -> None:
     html = page("A run", "lead", None, [PageSection("One", every_block("words")), PageSection("Two", ())])
     checker = read(html)
     assert not {"link", "img", "iframe", "object", "base"} & set(checker.tags)
@@ -105,7 +105,7 @@ def test_nothing_comes_from_elsewhere() -> None:
     assert not re.search(r"https?:|url\(|@import", html)
 
 
-def test_the_policy_lets_the_own_script_run_and_no_other() -> None:
+def test_the_policy_allows_only_the_script_of_the_page() -> None:
     import base64
     import hashlib
 
@@ -116,7 +116,7 @@ def test_the_policy_lets_the_own_script_run_and_no_other() -> None:
     assert "default-src 'none'; img-src data:;" in html
 
 
-def test_both_schemes_and_widths() -> None:
+def test_a_page_has_two_color_schemes_and_two_widths() -> None:
     html = page("A run", "lead", None, [PageSection("One", (FullWidth(CURVES),))])
     assert "prefers-color-scheme:dark" in html
     assert "width=device-width" in html
@@ -124,7 +124,7 @@ def test_both_schemes_and_widths() -> None:
     assert 'viewBox="0 0 460' in html
 
 
-def test_links_lead_to_sections() -> None:
+def test_links_point_to_sections() -> None:
     html = page("A run", "", None, [PageSection(f"Part {number}", (Paragraph("x"),)) for number in range(3)])
     assert re.findall('href="#([^"]+)"', html) == re.findall('<section id="([^"]+)"', html)
 
@@ -142,11 +142,11 @@ def test_links_lead_to_sections() -> None:
         ),
     ],
 )
-def test_blocks(block: Block, html: str) -> None:
+def test_blocks_have_their_markup(block: Block, html: str) -> None:
     assert block_html(block) == html
 
 
-def test_texts_stand_below_each_other_beside_a_picture() -> None:
+def test_texts_are_beside_their_image() -> None:
     html = block_html(
         Comparison((("caption", (AnnotatedWord("a"), AnnotatedWord("cat", wrong=True))),), "dev:1", PICTURE.uri)
     )
@@ -156,14 +156,14 @@ def test_texts_stand_below_each_other_beside_a_picture() -> None:
     )
 
 
-def test_a_table_tells_numbers_from_words() -> None:
+def test_a_table_distinguishes_numbers_from_words() -> None:
     html = block_html(TABLE)
     assert '<th scope="col" class="number">F1</th>' in html
     assert '<td class="words">a, b</td><td class="number">0.875</td><td class="number">–</td>' in html
 
 
 @given(text=words, limit=st.integers(1, 10))
-def test_texts_are_visible_and_bounded(text: str, limit: int) -> None:
+def test_texts_are_escaped_and_shortened(text: str, limit: int) -> None:
     assert "\n" not in one_line(text)
     assert show_controls(show_controls(text)) == show_controls(text)
     assert len(shorten(text, limit)) <= limit

@@ -12,7 +12,7 @@ from seqloom.views.picture import Picture, thumbnail_pixels, valid_thumbnail
 
 
 @given(height=st.integers(1, 5), width=st.integers(1, 5), data=st.data())
-def test_another_reader_finds_the_same_pixels(height: int, width: int, data: st.DataObject) -> None:
+def test_pillow_reads_the_same_pixels(height: int, width: int, data: st.DataObject) -> None:
     size = 3 * height * width
     pixels = data.draw(st.binary(min_size=size, max_size=size))
     with Image.open(BytesIO(Picture(height, width, pixels).png())) as image:
@@ -21,12 +21,12 @@ def test_another_reader_finds_the_same_pixels(height: int, width: int, data: st.
 
 
 @pytest.mark.parametrize(("height", "width", "pixels"), [(1, 2, bytes(5)), (0, 2, b"")])
-def test_three_bytes_a_pixel(height: int, width: int, pixels: bytes) -> None:
+def test_a_picture_needs_three_bytes_per_pixel(height: int, width: int, pixels: bytes) -> None:
     with pytest.raises(ArgumentError, match="expected 3 bytes for each"):
         Picture(height, width, pixels)
 
 
-def test_only_small_pictures_are_trusted() -> None:
+def test_only_small_png_thumbnails_are_accepted() -> None:
     good = Picture(1, 1, b"\x01\x02\x03").uri
     assert valid_thumbnail(good) == good
     for other in ("https://a.b/c.png", good + '" onload="x', "data:image/svg+xml;base64,AAAA", good + 200_000 * "A", 3):

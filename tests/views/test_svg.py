@@ -1,4 +1,4 @@
-"""Drawings as SVG: well formed, inside their box, readable without sight."""
+"""Drawings as SVG: well formed, inside their box, with text for screen readers."""
 
 import re
 from xml.etree import ElementTree
@@ -14,7 +14,7 @@ from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, MAP, PANELS, PICT
 
 
 @given(recipe=drawings)
-def test_anything_gives_well_formed_svg(recipe: Recipe) -> None:
+def test_any_drawing_gives_well_formed_svg(recipe: Recipe) -> None:
     markup = svg.draw(recipe())
     ElementTree.fromstring(markup.encode("utf-8"))
     attributes = " ".join(re.findall(r' (?:d|x|y|x1|x2|y1|y2|cx|cy|width|height)="([^"]*)"', markup))
@@ -23,7 +23,7 @@ def test_anything_gives_well_formed_svg(recipe: Recipe) -> None:
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
 @pytest.mark.parametrize("width", [400, 968])
-def test_all_lies_inside_the_box(drawing: Drawing, width: int) -> None:
+def test_all_elements_are_inside_the_box(drawing: Drawing, width: int) -> None:
     root = ElementTree.fromstring(svg.draw(drawing, width))
     height = float(root.attrib["viewBox"].split()[3])
     for node in root.iter():
@@ -33,7 +33,7 @@ def test_all_lies_inside_the_box(drawing: Drawing, width: int) -> None:
             assert float(node.attrib["x"]) + float(node.attrib["width"]) <= width + 0.2
 
 
-def test_names_for_those_who_can_not_see() -> None:
+def test_a_drawing_has_text_for_screen_readers() -> None:
     markup = svg.draw(CURVES)
     assert 'role="img"' in markup
     assert 'aria-label="Loss: loss by step. training: 100 points' in markup
@@ -49,7 +49,7 @@ def test_a_gap_in_the_values_is_a_gap_in_the_line() -> None:
     assert next(re.finditer(' d="(M[^"]+)" class="line', markup)).group(1).count("M") == 2
 
 
-def test_names_of_notes_do_not_cover_each_other() -> None:
+def test_labels_of_marks_do_not_overlap() -> None:
     marks = (Mark(3.0, "resumed"), Mark(3.0, "best, step 3"), Mark(9.0, "resumed"))
     markup = svg.draw(Curves("", (Series("one", ((0.0, 1.0), (9.0, 2.0))),), "x", "y", marks=marks))
     first, best, last = re.findall('<text x="[^"]+" y="([^"]+)" text-anchor="([^"]+)">(?:resumed|best)', markup)
@@ -57,7 +57,7 @@ def test_names_of_notes_do_not_cover_each_other() -> None:
     assert (best[1], last[1]) == ("start", "end")
 
 
-def test_many_points_make_a_small_drawing() -> None:
+def test_many_points_give_a_small_file() -> None:
     points = tuple((float(x), float(x % 100)) for x in range(10_000))
     assert len(svg.draw(Curves("", (Series("one", points),), "x", "y"))) < 25_000
 
@@ -68,24 +68,24 @@ def test_every_class_that_is_drawn_has_a_style() -> None:
     assert all(f".{name}" in svg.STYLE for name in classes)
 
 
-def test_a_mistake_has_another_color_than_what_is_right() -> None:
+def test_errors_of_a_confusion_matrix_have_another_color() -> None:
     squares = re.findall('class="cell (f.)"', svg.draw(GRID))
     assert squares == ["f1", "f2", "f2", "f1"]
 
 
-def test_columns_with_long_names_are_turned() -> None:
+def test_long_column_names_are_rotated() -> None:
     names = ("a long name of a class", "another")
     assert "rotate(-45)" in svg.draw(Grid("", names, names, ((1.0, 2.0), (3.0, 4.0)), "", ""))
     assert "rotate" not in svg.draw(GRID)
 
 
-def test_a_map_has_shades_and_no_numbers() -> None:
+def test_an_attention_map_has_shades_and_no_numbers() -> None:
     markup = svg.draw(MAP)
     assert re.findall("<text[^>]*>([^<]*)</text>", markup)[1:] == [*map(escaped, MAP.rows), *map(escaped, MAP.columns)]
     assert "<title>output ·cent, source ·hundred: 0.7</title>" in markup
 
 
-def test_names_at_a_slant_end_inside_the_box() -> None:
+def test_rotated_names_end_inside_the_box() -> None:
     names = ("a", "b", "a long name of a class")
     grid = Grid("", names, names, ((1.0, 2.0, 3.0),) * 3, "", "", cells="shades")
     width = svg.preferred_width(grid)
@@ -93,7 +93,7 @@ def test_names_at_a_slant_end_inside_the_box() -> None:
     assert starts[-1] + text_width(names[-1]) * 0.7 <= width
 
 
-def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
+def test_an_image_is_embedded_once_and_shown_for_each_name() -> None:
     markup = svg.draw(PANELS)
     assert markup.count("data:image/png;base64,") == 1
     assert PICTURE.uri in markup
@@ -108,7 +108,7 @@ def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
-def test_a_drawing_alone_is_a_file_that_needs_nothing_else(drawing: Drawing) -> None:
+def test_a_standalone_drawing_loads_nothing(drawing: Drawing) -> None:
     markup = svg.standalone(drawing)
     root = ElementTree.fromstring(markup)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"

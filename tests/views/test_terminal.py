@@ -1,4 +1,4 @@
-"""Figures as text: never wider than the terminal, never anything that moves its cursor."""
+"""Figures as text: never wider than the terminal, without control characters."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ from tests.views.examples import CURVES, GRID, MAP, PANELS, TABLE, Recipe, figur
 
 
 @given(recipe=figures, width=st.integers(20, 120), ascii_alone=st.booleans())
-def test_anything_fits_the_width(recipe: Recipe, width: int, ascii_alone: bool) -> None:
+def test_any_figure_fits_the_width(recipe: Recipe, width: int, ascii_alone: bool) -> None:
     charset = ASCII if ascii_alone else UNICODE
     for line in terminal.draw(recipe(), width, charset=charset):
         assert cell_len(line) <= width
@@ -20,7 +20,7 @@ def test_anything_fits_the_width(recipe: Recipe, width: int, ascii_alone: bool) 
             assert line.isascii()
 
 
-def test_curves() -> None:
+def test_curves_are_drawn_in_ascii() -> None:
     line = Curves("Loss", (Series("loss", tuple((float(x), float(x)) for x in range(5))),), x="step", y="loss")
     assert terminal.draw(line, width=24, height=5, charset=ASCII) == [
         "Loss",
@@ -42,19 +42,19 @@ def test_braille_has_all_dots_of_a_cell() -> None:
     assert "⡇" in drawn
 
 
-def test_lines_of_several_series_are_told_apart_in_ascii() -> None:
+def test_series_have_different_characters_in_ascii() -> None:
     lines = terminal.draw(CURVES, charset=ASCII)
     assert lines[1] == "loss: * training, o validation"
     assert any("o" in line for line in lines[2:-2])
     assert "^" in lines[-2]
 
 
-def test_bars() -> None:
+def test_bars_are_drawn_in_ascii() -> None:
     bars = Bars("Support", (("neg", 4.0), ("pos", 2.0), ("none", 0.0)), unit="examples")
     assert terminal.draw(bars, width=20, charset=ASCII)[1:] == ["neg  ############# 4", "pos  ###### 2", "none  0"]
 
 
-def test_grid_with_and_without_numbers() -> None:
+def test_a_grid_has_numbers_where_they_fit() -> None:
     assert terminal.draw(GRID, width=30)[2:] == ["    neg pos", "neg ▓ 5   1", "pos ░ 2 █ 7"]
     names = tuple(f"label {number}" for number in range(40))
     values = tuple(tuple(float(row == column) for column in range(40)) for row in range(40))
@@ -64,7 +64,7 @@ def test_grid_with_and_without_numbers() -> None:
     assert lines[-37] == " label 3 ···█" + 36 * "·"
 
 
-def test_a_map_has_its_source_above_letter_by_letter() -> None:
+def test_an_attention_map_has_vertical_names_above() -> None:
     assert terminal.draw(MAP, width=30)[1:] == [
         "rows: output, columns: source",
         "        ·",
@@ -81,7 +81,7 @@ def test_a_map_has_its_source_above_letter_by_letter() -> None:
     ]
 
 
-def test_a_map_of_a_sentence_fits_eighty_columns_and_gives_way_below() -> None:
+def test_an_attention_map_shrinks_to_the_width() -> None:
     tokens = tuple(f"·token{number}" for number in range(25))
     values = tuple(tuple(float(row == column) for column in range(25)) for row in range(25))
     sentence = Grid("", tokens, tokens, values, "output", "source", cells="shades")
@@ -92,25 +92,25 @@ def test_a_map_of_a_sentence_fits_eighty_columns_and_gives_way_below() -> None:
     assert lines[-25] == " _token0 #" + 20 * "'"
 
 
-def test_letters_of_any_width_stand_upright() -> None:
+def test_vertical_names_may_have_wide_letters() -> None:
     wide = Grid("", ("a",), ("漢字", "e\u0301a"), ((1.0, 0.0),), "", "", cells="shades")
     assert terminal.draw(wide, width=30)[2:] == ["  漢e\u0301", "  字a", "a ██·"]
 
 
-def test_panels_stand_beside_each_other_as_far_as_there_is_room() -> None:
+def test_panels_are_side_by_side_where_they_fit() -> None:
     assert terminal.draw(PANELS, width=30)[1:] == ["red       disc", "██▒▒      · ·", "▒▒·       · ██"]
     assert terminal.draw(PANELS, width=20)[1:3] == ["red       disc", "██▒▒      · ·"]
     assert len(terminal.draw(PANELS, width=20)) == 4
 
 
-def test_color_changes_no_letter() -> None:
+def test_color_does_not_change_the_text() -> None:
     lines = terminal.draw(MAP, width=30)
     drawn = list(color_shades(lines))
     assert [line.plain for line in drawn] == lines
     assert any(span.style == "#3f8fc4" for span in drawn[-1].spans)
 
 
-def test_table_is_aligned_and_gives_way_where_it_is_widest() -> None:
+def test_a_table_is_aligned() -> None:
     assert terminal.draw(TABLE, width=40) == [
         "By class",
         "class     F1  support",
@@ -124,7 +124,7 @@ def test_a_wide_character_counts_twice() -> None:
     assert fit("漢字漢字", 5) == "漢字…"
 
 
-def test_characters_for_an_encoding() -> None:
+def test_the_character_set_depends_on_the_encoding() -> None:
     assert charset_of("utf-8") is UNICODE
     assert charset_of("cp1252") is ASCII
     assert charset_of("no such encoding") is ASCII
