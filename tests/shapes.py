@@ -14,10 +14,10 @@ from jaxtyping import jaxtyped
 
 
 def check_shapes(function: Any = None, *, typechecker: Any) -> Any:
-    """`jaxtyping.jaxtyped` for functions with shapes; others, which mypy has checked, stay as fast as they are."""
+    """`jaxtyping.jaxtyped` for functions with shapes; other functions, which mypy checks, are not wrapped."""
     if function is None:
         return partial(check_shapes, typechecker=typechecker)
-    inner = getattr(function, "__func__", getattr(function, "fget", function))  # of a classmethod or a property
+    inner = getattr(function, "__func__", getattr(function, "fget", function))  # a classmethod or a property
     annotations = getattr(inner, "__annotations__", {})
     return jaxtyped(function, typechecker=typechecker) if has_shapes(annotations.values()) else function
 
@@ -34,11 +34,11 @@ def check(function: Callable[..., Any]) -> Callable[..., Any]:
     function.__annotations__ = {
         name: with_known_axes(hint, known) if checkable(hint) else Any for name, hint in hints.items()
     }
-    return beartype(function, conf=BeartypeConf(is_pep484_tower=True))  # as for mypy, an int will do for a float
+    return beartype(function, conf=BeartypeConf(is_pep484_tower=True))  # as in mypy, an int is accepted for a float
 
 
 def checkable(hint: object) -> bool:
-    """Whether beartype can look at it: not `Self` outside a class, nor a Protocol not marked runtime_checkable."""
+    """Whether beartype can check it: not `Self` outside a class, nor a Protocol that is not runtime_checkable."""
     try:
         is_bearable(None, hint)
     except BeartypeDecorHintException:
@@ -47,19 +47,19 @@ def checkable(hint: object) -> bool:
 
 
 def with_known_axes(hint: Any, known: set[str]) -> Any:
-    """In "batch 4*hidden", 4*hidden is checked if an argument before has said what hidden is, and is any size if not.
+    """In "batch 4*hidden", 4*hidden is checked if an earlier argument has determined hidden; else it may be any size.
 
-    jaxtyping alone would refuse the annotation there. `known` collects the names that are certain to be said.
+    jaxtyping alone would refuse such an annotation. `known` collects the names that are determined in every call.
     """
-    if hasattr(hint, "dim_str"):  # Float[Tensor, "..."] and its like
+    if hasattr(hint, "dim_str"):  # Float[Tensor, "..."] and similar types
         axes = []
         for axis in hint.dim_str.split():
             computed = re.search(r"\w\s*[-+*/]", axis) and "{" not in axis
             axes.append("_" if computed and not set(re.findall(r"[a-z_]\w*", axis)) <= known else axis)
             known |= {axis} if axis.isidentifier() else set()
         return hint.dtype[hint.array_type, " ".join(axes)]
-    if isinstance(hint, UnionType):  # either may come, so neither is certain
-        return reduce(or_, (with_known_axes(part, set(known)) for part in get_args(hint)))
+    if isinstance(hint, UnionType):  # a call has one of them, so the names of neither are certain
+        return reduce(or_, (with_known_axes(member, set(known)) for member in get_args(hint)))
     if get_origin(hint) is tuple:
-        return tuple[tuple(with_known_axes(part, known) for part in get_args(hint))]
+        return tuple[tuple(with_known_axes(member, known) for member in get_args(hint))]
     return hint

@@ -7,8 +7,8 @@ from importlib import import_module
 
 @contextmanager
 def temporary_parts() -> Iterator[None]:
-    """Parts of any kind that the block registers are removed after it."""
-    registry = import_module("seqloom.core.registry")  # not before conftest.py has installed the check of shapes
+    """Remove the parts of any kind that the block registers."""
+    registry = import_module("seqloom.core.registry")  # after conftest.py has installed the shape checks
     before = registry.user_defined_parts()
     try:
         yield

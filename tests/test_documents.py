@@ -1,4 +1,4 @@
-"""All code in README.md and in the docs runs. (Decisions are history: what they quote need not.)"""
+"""All code in README.md and in the docs runs, except in decisions, which may quote older code."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def test_the_code_on_the_page_runs(page: Path, tmp_path: Path) -> None:
     execute(page, tmp_path)
 
 
-def test_a_mistake_is_reported_at_its_line_in_the_page(tmp_path: Path) -> None:
+def test_an_exception_has_its_line_in_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("A page.\n\n```python\nx = 1\n```\n\nMore.\n\n```python\nx += 1\nraise ValueError(x)\n```\n")
     with pytest.raises(ValueError, match="2") as caught:
@@ -27,7 +27,7 @@ def test_a_mistake_is_reported_at_its_line_in_the_page(tmp_path: Path) -> None:
     assert (caught.traceback[-1].path, caught.traceback[-1].lineno + 1) == (page, 11)
 
 
-def test_a_quote_that_the_package_no_longer_says_is_reported_at_its_line(tmp_path: Path) -> None:
+def test_a_quote_that_is_no_longer_in_the_package_is_reported(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("A page.\n\n```py\nh = o * torch.tanh(c)\n```\n")
     execute(page, tmp_path)
@@ -67,7 +67,7 @@ assert Pages.__module__ == "pages_cell"
 def test_a_page_may_write_a_file_and_run_commands_with_it(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(FILES)
-    for folder in ("first", "again"):  # what the page registers and imports is forgotten after it
+    for folder in ("first", "again"):  # parts and modules of a page are removed after it
         (tmp_path / folder).mkdir()
         execute(page, tmp_path / folder)
         assert "pages" not in CELLS
@@ -84,10 +84,10 @@ def test_a_command_that_fails_is_reported_at_its_line(tmp_path: Path, capsys: py
         execute(page, tmp_path)
 
 
-def test_what_a_page_says_that_a_command_prints_is_printed(tmp_path: Path) -> None:
+def test_the_output_of_a_command_is_that_on_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```sh\nseqloom --version\n```\n\n```text\nseqloom 9.9.9\n```\n")
-    assert seqloom.__version__ != "9.9.9"  # numbers aside
+    assert seqloom.__version__ != "9.9.9"  # numbers are not compared
     execute(page, tmp_path)
     page.write_text("```sh\nseqloom --version\n```\n\n```text\nsequence 0.1\n```\n")
     with pytest.raises(ValueError, match=r"page\.md:5: the commands did not print this:\nsequence 0\.1\n"):
@@ -102,8 +102,8 @@ def test_the_same_code_draws_the_same_bytes(tmp_path: Path) -> None:
         "```python\nfrom matplotlib import pyplot\nimport torch\n"
         "pyplot.figure()\npyplot.plot(torch.randn(9).cumsum(0))\npyplot.savefig('pictures/walk.svg')\n```\n"
     )
-    drawn = []
+    files = []
     for _ in range(2):
         execute(page, tmp_path)
-        drawn.append((tmp_path / "pictures" / "walk.svg").read_bytes())
-    assert drawn[0] == drawn[1]
+        files.append((tmp_path / "pictures" / "walk.svg").read_bytes())
+    assert files[0] == files[1]

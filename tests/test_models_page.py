@@ -59,7 +59,7 @@ def test_the_vocabularies_have_the_sizes_on_the_page() -> None:
     assert f"{WORDS:,} words" in page
 
 
-def test_a_count_equals_that_of_the_equations() -> None:
+def test_a_count_follows_from_the_equations() -> None:
     """One LSTM layer has 4 (dim + hidden + 1) hidden parameters, besides embedding and output layer."""
     model = {"arch": "lstm", "dim": 8, "hidden": 16, "depth": 1}
     config = experiment({"task": "language", "model": model})

@@ -1,4 +1,4 @@
-"""Parts of one's own: each kind is registered, trained under its config key, and refused where it does not fit."""
+"""User-defined parts: each kind is registered, trained under its config key, and refused where it is invalid."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ TINY = {"steps": 2, "validate_every": 2, "checkpoint_every": 1, "device": "cpu"}
 HERE = Path(__file__).name
 
 
-def train_little(task: str, model: object, out: str) -> Run:
+def train_small(task: str, model: object, out: str) -> Run:
     """Two steps of a small model on few examples."""
     data = {"examples": 60} | ({"corpus": "brackets"} if task == "language" else {})
     decode = {"max_length": 4} if task in ("language", "translate") else None
@@ -47,7 +47,7 @@ def train_little(task: str, model: object, out: str) -> Run:
 
 
 @pytest.fixture(autouse=True)
-def registries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def temporary_registries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Remove what a test registers."""
     monkeypatch.chdir(tmp_path)
     with temporary_parts():
@@ -131,14 +131,14 @@ class Tempered(ClassHead):
 
 
 def gru(input_size: int, *, causal: bool) -> Layer:
-    """GRUs of 24, in both directions where that may be."""
+    """GRUs of 24 units, bidirectional unless causal."""
     if causal:
         return Recurrent(GRU(input_size, 24))
     return Bidirectional(Recurrent(GRU(input_size, 12)), Recurrent(GRU(input_size, 12)))
 
 
 class Tower(Family):
-    """GRUs one over the other."""
+    """A family of one GRU."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
         size: {"dim": width, "depth": 1} for size, width in (("tiny", 8), ("small", 16), ("base", 32))
@@ -164,18 +164,18 @@ PARTS: dict[str, tuple[Callable[..., Any], Any, str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_a_part_trains_under_its_name_and_its_run_opens(kind: str) -> None:
+def test_a_part_trains_under_its_name_and_its_run_loads(kind: str) -> None:
     add, part, task, model = PARTS[kind]
     assert add("mine", part) is part
-    run = train_little(task, model, "run")
+    run = train_small(task, model, "run")
     config = seqloom.load("run").experiment
     [part] = used_parts(config)
     assert (part.kind, part.name, part.origin.file) == (kind.partition(" ")[0], "mine", HERE)
     assert run.predict(["one"])
-    assert train_little(task, model, "again").manifest.model == run.manifest.model
+    assert train_small(task, model, "again").manifest.model == run.manifest.model
 
 
-def test_as_a_decorator() -> None:
+def test_register_works_as_a_decorator() -> None:
     @register.cell("mine", paper="Me 2026")
     class Other(Mine):
         """Another one."""
@@ -196,7 +196,7 @@ def test_the_command_line_knows_the_names(capsys: pytest.CaptureFixture[str]) ->
     assert "mine, 1 layer of 64" in capsys.readouterr().out
 
 
-def test_what_a_config_must_know_of_a_part_is_recorded() -> None:
+def test_properties_of_a_part_are_known_to_the_config() -> None:
     register.score("halved", Halved)
     register.score("mean", MinMax)
     assert "halved" in names.SAME_WIDTH
@@ -228,7 +228,7 @@ def test_a_head_has_an_output_layer_of_its_own() -> None:
         seqloom.train("classify", "texts.csv", data={"label_separator": "|"}, model={"head": "mine"})
 
 
-# What does not fit ------------------------------------------------------------------------------------------------
+# Invalid parts ----------------------------------------------------------------------------------------------------
 
 
 class NoStep(Cell):
@@ -273,7 +273,7 @@ MISFITS: dict[str, tuple[Callable[..., Any], Any, str]] = {
 
 
 @pytest.mark.parametrize("case", MISFITS)
-def test_a_part_that_does_not_fit_is_refused(case: str) -> None:
+def test_an_invalid_part_is_refused(case: str) -> None:
     add, part, sentence = MISFITS[case]
     with pytest.raises(PartError, match=sentence):
         add("mine", part)
@@ -282,7 +282,7 @@ def test_a_part_that_does_not_fit_is_refused(case: str) -> None:
         assert "mine" not in registry.names
 
 
-def test_the_location_of_a_misfit_is_that_of_the_part() -> None:
+def test_the_error_of_an_invalid_part_has_its_location() -> None:
     with pytest.raises(PartError) as caught:
         register.cell("mine", NoStep)
     assert caught.value.problem.location.endswith(f"{HERE}:{line_of('class NoStep')}")
@@ -293,16 +293,16 @@ def line_of(start: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if line.startswith(start))
 
 
-@pytest.mark.parametrize(("name", "what"), [("lstm", "cell 'lstm' is taken"), ("mixer", "cell 'mixer' is taken")])
-def test_a_taken_name_leaves_nothing_registered(name: str, what: str) -> None:
+@pytest.mark.parametrize(("name", "message"), [("lstm", "cell 'lstm' is taken"), ("mixer", "cell 'mixer' is taken")])
+def test_a_taken_name_leaves_nothing_registered(name: str, message: str) -> None:
     before = dict(CELLS), dict(ARCHITECTURES)
-    with pytest.raises(PartError, match=what):
+    with pytest.raises(PartError, match=message):
         register.cell(name, Mine)
     assert (dict(CELLS), dict(ARCHITECTURES)) == before
     for add, part in ((register.layer, gru), (register.family, Tower), (register.head, PerToken)):
-        taken = "softmax" if part is PerToken else name
+        taken_name = "softmax" if part is PerToken else name
         with pytest.raises(PartError, match=r"is taken\. Give it another name"):
-            add(taken, part)
+            add(taken_name, part)
     with pytest.raises(PartError, match="a word that has another meaning in a config"):
         register.layer("custom", gru)
 
@@ -311,8 +311,8 @@ def test_a_taken_name_leaves_nothing_registered(name: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["classify", "tag", "language", "translate"])
-def test_a_function_that_builds_trains_resumes_and_opens(task: str) -> None:
-    run = train_little(task, gru, "run")
+def test_a_build_function_trains_resumes_and_loads(task: str) -> None:
+    run = train_small(task, gru, "run")
     assert run.experiment.model.arch == "custom"
     assert run.predict(["one"])
     assert seqloom.load("run", model=gru).predict(["one"]) == run.predict(["one"])
@@ -323,13 +323,13 @@ def test_a_function_that_builds_trains_resumes_and_opens(task: str) -> None:
         seqloom.load("run").predict(["one"])
 
 
-def test_keys_go_with_it() -> None:
+def test_a_build_function_works_with_other_keys() -> None:
     values = {"arch": gru, "dim": 16, "depth": 2, "attention": "dot", "encoder": "lstm"}
     model = experiment({"task": "translate", "model": values}).model
     assert (model.arch, model.dim, model.depth, model.encoder, model.output_width) == ("custom", 16, 2, "lstm", 24)
 
 
-def test_what_is_no_such_function_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_build_function_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
         PartError, match=r'Mine is a cell, .* seqloom\.register\.cell\("mine", Mine\), and give model="'
     ):
@@ -352,8 +352,8 @@ def test_what_is_no_such_function_is_one_sentence(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_another_function_than_the_run_was_made_with_is_not_taken_for_it() -> None:
-    train_little("classify", gru, "run")
+def test_another_build_function_than_that_of_the_run_is_refused() -> None:
+    train_small("classify", gru, "run")
 
     def other(input_size: int, *, causal: bool) -> Layer:
         return Recurrent(LinearRNN(input_size, 24))
@@ -370,19 +370,19 @@ def test_another_function_than_the_run_was_made_with_is_not_taken_for_it() -> No
             seqloom.load("run", model=cast("Any", wrong))
 
 
-def test_a_function_is_asked_anew_each_time() -> None:
-    """What it builds may depend on what changes between two trainings, as in a notebook."""
+def test_a_build_function_is_called_again_for_each_training() -> None:
+    """Its layers may depend on variables that change between two trainings, as in a notebook."""
     width = 16
 
     def build(input_size: int, *, causal: bool) -> Layer:
         return Recurrent(GRU(input_size, width))
 
-    assert train_little("translate", build, "narrow").predict(["one"])
+    assert train_small("translate", build, "narrow").predict(["one"])
     width = 24
-    assert train_little("translate", build, "wide").predict(["one"])
+    assert train_small("translate", build, "wide").predict(["one"])
 
 
-def test_an_object_that_builds_need_not_be_hashable() -> None:
+def test_a_build_object_need_not_be_hashable() -> None:
     @dataclass
     class Build:
         dim: int
@@ -390,14 +390,14 @@ def test_an_object_that_builds_need_not_be_hashable() -> None:
         def __call__(self, input_size: int, *, causal: bool) -> Layer:
             return Recurrent(GRU(input_size, self.dim))
 
-    assert train_little("classify", Build(8), "run").predict(["one"])
+    assert train_small("classify", Build(8), "run").predict(["one"])
 
 
-# What parts may do ------------------------------------------------------------------------------------------------
+# Valid unusual parts ----------------------------------------------------------------------------------------------
 
 
 class Leaky(Mine):
-    """A cell with a constant that is no weight, and with random features that are none either."""
+    """A cell with a constant and with random features, neither of which is a parameter."""
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__(input_size, hidden_size, bias=bias)
@@ -406,14 +406,14 @@ class Leaky(Mine):
         self.register_buffer("table", torch.rand(hidden_size), persistent=False)
 
     def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
-        y, after = super().step(projected, state)
-        fixed = y.new_tensor(self.decay) + self.features.to(y) + self.table
-        return y, State(hidden=after["hidden"] * fixed.tanh())
+        y, next_state = super().step(projected, state)
+        factor = y.new_tensor(self.decay) + self.features.to(y) + self.table
+        return y, State(hidden=next_state["hidden"] * factor.tanh())
 
 
-def test_a_part_may_hold_constants_that_no_file_has() -> None:
+def test_a_part_may_have_constants_that_are_not_saved() -> None:
     register.cell("mine", Leaky)
-    run = train_little("language", "mine", "run")
+    run = train_small("language", "mine", "run")
     torch.manual_seed(5)
     expected = run.predict(["(())"])
     assert seqloom.load("run").predict(["(())"]) == expected
@@ -422,19 +422,19 @@ def test_a_part_may_hold_constants_that_no_file_has() -> None:
 
 
 class InFloat32(Pointwise):
-    """x / rms(x), computed in float32 whatever x is."""
+    """x / rms(x), computed in float32 for any dtype of x."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.input_size = self.output_size = size
 
     def transform(self, x: Tensor) -> Tensor:
-        inside = x.float()
-        return (inside * torch.rsqrt(inside.square().mean(dim=-1, keepdim=True) + 1e-5)).to(x.dtype)
+        x32 = x.float()
+        return (x32 * torch.rsqrt(x32.square().mean(dim=-1, keepdim=True) + 1e-5)).to(x.dtype)
 
 
 class Grouped(Pointwise):
-    """Group norm of each step by itself, in groups of 16."""
+    """Group norm of each step, in 16 groups."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -446,9 +446,9 @@ class Grouped(Pointwise):
 
 
 @pytest.mark.parametrize("norm", [InFloat32, Grouped])
-def test_a_norm_may_compute_in_float32_and_want_many_groups(norm: type[Pointwise]) -> None:
+def test_a_norm_may_compute_in_float32_or_have_many_groups(norm: type[Pointwise]) -> None:
     register.norm("mine", norm)
-    assert train_little("classify", {"arch": "transformer", "norm": "mine"}, "run").predict(["one"])
+    assert train_small("classify", {"arch": "transformer", "norm": "mine"}, "run").predict(["one"])
 
 
 class Tenth(PerToken):
@@ -463,16 +463,16 @@ def test_only_a_loss_that_is_a_likelihood_gives_a_perplexity() -> None:
     register.head("mine", PerToken)
     register.head("tenth", Tenth)
     assert {"softmax", "mine"} == names.LIKELIHOODS
-    for head, has_it in (("mine", True), ("tenth", False)):
+    for head, is_likelihood in (("mine", True), ("tenth", False)):
         for task, model in (("language", {"head": head}), ("translate", {"arch": "transformer", "head": head})):
-            run = train_little(task, model, f"{task}-{head}")
+            run = train_small(task, model, f"{task}-{head}")
             assert "loss" in run.scores["valid"]
-            assert ("perplexity" in run.scores["valid"]) == has_it
-            assert ("bits_per_character" in run.scores["valid"]) == (has_it and task == "language")
+            assert ("perplexity" in run.scores["valid"]) == is_likelihood
+            assert ("bits_per_character" in run.scores["valid"]) == (is_likelihood and task == "language")
             assert run.predict(["a"])
 
 
-def test_a_layer_that_takes_few_steps_is_not_given_more() -> None:
+def test_a_layer_with_a_maximum_length_gets_no_longer_sequences() -> None:
     class Short(Pointwise):
         traits = Traits(causal=True, max_length=4)
 
@@ -515,14 +515,14 @@ class Late(GRU):
 
     def step(self, projected, state):
         Late.calls += 1
-        if Late.calls > 2000 and len(projected) > 4:       # more rows than the check before training has
+        if Late.calls > 2000 and len(projected) > 4:       # more rows than in the check before training
             raise ValueError("too late")
         return super().step(projected, state)
 """
 
 
 @pytest.mark.usefixtures("forget_parts")
-def test_what_a_part_raises_in_training_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_of_a_part_in_training_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     Path("late.py").write_text(LATE, encoding="utf-8")
     tiny = ["--size", "tiny", "--data.examples", "60", "--train.steps", "300", "--device", "cpu"]
     words = ["train", "classify", "--model", "late", *tiny, "--code", "late.py"]
@@ -542,14 +542,14 @@ GAINS = {"train": 1.0}
 
 
 class Keyed(Mine):
-    """It reads a mapping of its own."""
+    """It reads a mapping outside the cell."""
 
     def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
         return super().step(projected * GAINS["other"], state)
 
 
 class Constant(Mine):
-    """A constant that is no buffer."""
+    """It has a constant that is no buffer."""
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__(input_size, hidden_size, bias=bias)
@@ -566,10 +566,10 @@ class Constant(Mine):
         (Constant, r"computes in float32 alone: .*\. Keep constants as buffers \(self\.register_buffer\)"),
     ],
 )
-def test_a_cell_that_fails_before_training_is_one_sentence(cell: type[Cell], sentence: str) -> None:
+def test_a_cell_that_fails_before_training_is_refused(cell: type[Cell], sentence: str) -> None:
     register.cell("mine", cell)
     with pytest.raises(PartError, match=rf"{HERE}:[0-9]+: the cell 'mine' {sentence}"):
-        train_little("classify", "mine", "run")
+        train_small("classify", "mine", "run")
 
 
 @pytest.mark.parametrize("parts", ["candidate", ("input gate",), (None,), ("a", "a"), ()])
@@ -578,7 +578,7 @@ def test_the_parts_of_a_cell_are_names(parts: object) -> None:
         type("Bad", (Mine,), {"parts": parts})
 
 
-def test_what_is_short_of_memory_is_no_mistake_of_the_part(capsys: pytest.CaptureFixture[str]) -> None:
+def test_out_of_memory_is_not_an_error_of_the_part(capsys: pytest.CaptureFixture[str]) -> None:
     class Hungry(Mine):
         def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
             if len(projected) > 4:
@@ -592,7 +592,7 @@ def test_what_is_short_of_memory_is_no_mistake_of_the_part(capsys: pytest.Captur
     assert capsys.readouterr().err == f"seqloom: out of memory. {advice}.\n"
 
 
-def test_a_cell_that_can_t_be_built_so_large_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_that_can_not_be_built_with_a_size_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     class Small(Mine):
         def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
             if hidden_size > 100:
@@ -607,7 +607,7 @@ def test_a_cell_that_can_t_be_built_so_large_is_one_sentence(capsys: pytest.Capt
 
 
 @pytest.mark.usefixtures("forget_parts")
-def test_resume_is_told_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_resume_command_of_a_run_names_its_code_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("late.py").write_text(LATE, encoding="utf-8")
     tiny = ["--size", "tiny", "--data.examples", "60", "--train.steps", "300", "--device", "cpu"]
     main(["train", "classify", "--model", "late", *tiny, "--code", "late.py", "--out", "runs/one"])
@@ -617,7 +617,7 @@ def test_resume_is_told_with_its_code(capsys: pytest.CaptureFixture[str]) -> Non
         assert capsys.readouterr().out.endswith("seqloom resume runs/one --code late.py\n")
 
 
-def test_the_parts_that_are_registered_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_registered_parts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "parts"]) == 0
     assert capsys.readouterr().out.startswith("none     --code FILE.py registers parts of your own")
     register.cell("mine", Mine)
@@ -628,7 +628,7 @@ def test_the_parts_that_are_registered_are_listed(capsys: pytest.CaptureFixture[
     assert f"{HERE}:{line_of('class Scaled')}" in listed
 
 
-def test_a_name_that_is_not_there_may_be_one_s_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_for_an_unknown_name_the_error_explains_code(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--model"], ["--model", "conv", "--model.activation"], ["--train.schedule"]):
         assert main(["train", "classify", *words, "frobnicator"]) == 2
         assert (
@@ -638,8 +638,8 @@ def test_a_name_that_is_not_there_may_be_one_s_own(capsys: pytest.CaptureFixture
     assert "--code" not in capsys.readouterr().err
 
 
-def test_a_run_of_a_family_with_a_key_of_an_older_name_is_read_again(tmp_path: Path) -> None:
-    """`model.context` was a key of Transformers; here it is the family's own."""
+def test_a_key_of_a_family_may_have_an_older_name_of_another_key(tmp_path: Path) -> None:
+    """`model.context` is the older name of a key of Transformers; here it is a key of the family."""
     config = tmp_path / "experiment.toml"
     config.write_text('task = "classify"\n[model]\narch = "mine"\ncontext = 5\n', encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""User-defined readers, corpora and tasks: names like any other, in Python, in a config file, in the help."""
+"""User-defined readers, corpora and tasks work like built-in ones in Python, in a config file and in the help."""
 
 import importlib
 import shutil
@@ -28,7 +28,7 @@ TINY: dict[str, Any] = {"size": "tiny", "train": {"steps": 2, "device": "cpu"}}
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def temporary_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Remove what a test registers."""
     with temporary_parts():
         monkeypatch.chdir(tmp_path)
@@ -47,7 +47,7 @@ def bars(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine) -> Iterat
 ROWS = "text | label\n" + "".join(f"a film of number {n} | {'good' if n % 2 else 'bad'}\n" for n in range(40))
 
 
-def test_a_reader_by_suffix_and_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reader_is_used_by_suffix_and_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert seqloom.register.reader("bars", suffixes=(".bars",), separator=" | ")(bars) is bars
     for name in ("films.bars", "films.data"):
         Path(name).write_text(ROWS, encoding="utf-8")
@@ -64,7 +64,7 @@ def test_a_reader_by_suffix_and_by_name(capsys: pytest.CaptureFixture[str]) -> N
         experiment({"task": "classify", "data": {"train": "films.data", "format": "bras"}})
 
 
-def test_a_reader_of_records_with_names() -> None:
+def test_a_reader_may_yield_records_with_names() -> None:
     @seqloom.register.reader("pairs", suffixes=(".pairs",), keyed=True)
     def pairs(
         paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine
@@ -76,7 +76,7 @@ def test_a_reader_of_records_with_names() -> None:
     assert seqloom.train("classify", "films.pairs", out="run", **TINY).predict(["a bore"])
 
 
-def test_a_reader_of_sentences() -> None:
+def test_a_reader_may_yield_sentences() -> None:
     @seqloom.register.reader("slashes", suffixes=(".slashes",), kind="conll")
     def slashes(
         paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine
@@ -113,7 +113,7 @@ def nothing(paths: object, data: object, on_bad_line: object) -> None: ...
         (nothing, "returned None, which can't be iterated over. Write a generator: yield."),
     ],
 )
-def test_a_reader_that_fails_is_one_sentence(part: Callable[..., object], message: str) -> None:
+def test_a_reader_that_fails_is_one_message(part: Callable[..., object], message: str) -> None:
     seqloom.register.reader("bars", part, suffixes=(".bars",))
     Path("films.bars").write_text(ROWS, encoding="utf-8")
     with pytest.raises(PartError) as error:
@@ -138,7 +138,7 @@ def test_a_reader_that_fails_is_one_sentence(part: Callable[..., object], messag
         (bars, {"kind": "text"}, "is of the kind 'text', which no task reads from records."),
     ],
 )
-def test_a_reader_that_does_not_fit_is_refused(part: object, options: dict[str, Any], message: str) -> None:
+def test_an_invalid_reader_is_refused(part: object, options: dict[str, Any], message: str) -> None:
     with pytest.raises(PartError) as error:
         seqloom.register.reader("bars", part, **options)
     assert f"the reader 'bars' {message}" in str(error.value)
@@ -166,7 +166,7 @@ def parity(seed: int, length: int | None, examples: int | None) -> Iterator[Reco
         yield Record((" ".join(bits), ("odd" if bits.count("1") % 2 else "even",)), Location("parity", number + 1))
 
 
-def test_a_corpus_of_a_task(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corpus_is_used_by_its_task(capsys: pytest.CaptureFixture[str]) -> None:
     seqloom.register.corpus("parity", parity, task="classify", tokenizer="character")
     run = seqloom.train("classify", data={"corpus": "parity", "examples": 60}, out="run", **TINY)
     assert run.predict(["0 1 1"])[0]["label"] in ("odd", "even")
@@ -180,7 +180,7 @@ def test_a_corpus_of_a_task(capsys: pytest.CaptureFixture[str]) -> None:
         experiment({"task": "tag", "data": {"corpus": "parity"}})
 
 
-def test_a_corpus_of_several_tasks() -> None:
+def test_a_corpus_may_have_several_tasks() -> None:
     @seqloom.register.corpus("echo", task=["translate", "language"])
     def echo(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
         yield from ()
@@ -189,7 +189,7 @@ def test_a_corpus_of_several_tasks() -> None:
     assert "echo" in TASKS["language"].data_spec.corpora
 
 
-def test_a_corpus_of_text() -> None:
+def test_a_corpus_may_yield_text() -> None:
     @seqloom.register.corpus("hello", task="language")
     def hello(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
         yield from ["hello world\n"] * 200
@@ -220,7 +220,7 @@ def test_a_changed_corpus_is_not_resumed() -> None:
         ("a text", "and classify reads Record(values, Location(name, number)), its values a tuple. Give that."),
     ],
 )
-def test_a_corpus_that_does_not_fit_its_task_is_refused(values: Any, message: str) -> None:
+def test_a_corpus_with_invalid_records_is_refused(values: Any, message: str) -> None:
     @seqloom.register.corpus("mine", task="classify")
     def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
         for number in range(20):
@@ -232,7 +232,7 @@ def test_a_corpus_that_does_not_fit_its_task_is_refused(values: Any, message: st
     assert message in str(error.value)
 
 
-def test_a_corpus_that_fails_is_one_sentence() -> None:
+def test_a_corpus_that_fails_is_one_message() -> None:
     @seqloom.register.corpus("mine", task="tag")
     def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
         yield Record((("a",), ("b",)), Location("mine", 1))
@@ -247,7 +247,7 @@ def test_a_corpus_that_fails_is_one_sentence() -> None:
 # Tasks ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_task_by_its_class(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_is_registered_by_its_class(capsys: pytest.CaptureFixture[str]) -> None:
     assert seqloom.register.task("count", config=word_count.Config)(word_count.CountWords) is word_count.CountWords
     run = seqloom.train("count", out="run", **TINY)
     assert seqloom.load("run").predict(["one two"])[0]["words"] == run.predict(["one two"])[0]["words"]
@@ -282,7 +282,7 @@ class Unfinished(RowTask):
     """No methods."""
 
 
-def test_a_task_without_a_corpus_asks_for_a_file() -> None:
+def test_a_task_without_a_corpus_requires_a_file() -> None:
     seqloom.register.task("count", word_count.CountWords, config=WithoutCorpus)
     with pytest.raises(UserError, match=r"no file is named, and count has no corpus that needs none\. Name a file"):
         seqloom.train("count", out="run", **TINY)
@@ -300,7 +300,7 @@ def test_a_task_without_a_corpus_asks_for_a_file() -> None:
         ("tests.toys", {}, "has no Config in tests.toys.config. Define it under that name"),
     ],
 )
-def test_a_task_that_does_not_fit_is_refused(part: Any, options: Mapping[str, Any], message: str) -> None:
+def test_an_invalid_task_is_refused(part: Any, options: Mapping[str, Any], message: str) -> None:
     with pytest.raises(PartError) as error:
         seqloom.register.task("count", part, **options)
     assert f"the task 'count' {message}" in str(error.value)
@@ -308,10 +308,10 @@ def test_a_task_that_does_not_fit_is_refused(part: Any, options: Mapping[str, An
     assert "count" not in TASKS
 
 
-# What a reader and a corpus give, and what depends on their code ------------------------------------------------------
+# Values of readers and corpora, and changes of their code -------------------------------------------------------------
 
 
-def gives(kind: str, values: object) -> Callable[..., Iterator[tuple[Location, Any]]]:
+def reader_of(kind: str, values: object) -> Callable[..., Iterator[tuple[Location, Any]]]:
     def read(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine) -> Iterator[tuple[Location, Any]]:
         for number in range(40):
             yield Location(str(paths[0]), number + 1), values
@@ -330,8 +330,8 @@ def gives(kind: str, values: object) -> Callable[..., Iterator[tuple[Location, A
         ("translate", "parallel", ("one", 1), "two texts"),
     ],
 )
-def test_a_reader_of_other_kinds_gives_their_values(task: str, kind: str, values: object, expected: str) -> None:
-    seqloom.register.reader("odd", gives(kind, values), kind=kind, suffixes=(".odd",))
+def test_a_reader_must_yield_the_values_of_its_kind(task: str, kind: str, values: object, expected: str) -> None:
+    seqloom.register.reader("odd", reader_of(kind, values), kind=kind, suffixes=(".odd",))
     for name in ("a.odd", "b.odd"):
         Path(name).write_text("x\n", encoding="utf-8")
     with pytest.raises(PartError, match=rf"the reader 'odd' gave \(.*, and examples of the kind {kind} are {expected}"):
@@ -347,7 +347,7 @@ def test_a_reader_of_other_kinds_gives_their_values(task: str, kind: str, values
         (("a text", (1,)), "the label as a tuple of texts, of one or several"),
     ],
 )
-def test_a_corpus_gives_texts(values: tuple[Any, ...], expected: str) -> None:
+def test_a_corpus_must_yield_texts(values: tuple[Any, ...], expected: str) -> None:
     @seqloom.register.corpus("mine", task="classify")
     def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
         yield from (Record(values, Location("mine", number)) for number in range(1, 50))
@@ -357,7 +357,7 @@ def test_a_corpus_gives_texts(values: tuple[Any, ...], expected: str) -> None:
     assert not seqloom.check("classify", data={"corpus": "mine"}).ok
 
 
-def test_a_corpus_that_gives_nothing_or_lines_that_are_no_numbers() -> None:
+def test_a_corpus_without_examples_or_with_invalid_locations_is_refused() -> None:
     seqloom.register.corpus("empty", lambda seed, length, examples: iter(()), task="classify")
     with pytest.raises(PartError, match=r"the corpus 'empty' gave no examples\. Yield some"):
         seqloom.train("classify", data={"corpus": "empty"}, out="run", **TINY)
@@ -367,7 +367,7 @@ def test_a_corpus_that_gives_nothing_or_lines_that_are_no_numbers() -> None:
         seqloom.train("classify", data={"corpus": "lines"}, out="run", **TINY)
 
 
-def test_what_a_corpus_names_is_registered() -> None:
+def test_tokenizer_and_task_of_a_corpus_must_be_registered() -> None:
     with pytest.raises(PartError, match=r"the corpus 'mine' has the tokenizer 'chars', which is not registered\. Give"):
         seqloom.register.corpus("mine", parity, task="classify", tokenizer="chars")
     with pytest.raises(PartError, match="the corpus 'mine' is for the task 'clasify', which is not registered"):
@@ -392,7 +392,7 @@ def read(paths, data, on_bad_line):
 
 
 @pytest.mark.usefixtures("forget_parts")
-def test_data_are_read_anew_after_a_neighbor_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_are_read_again_after_an_imported_module_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path.cwd()))
     Path("own_reader.py").write_text(READER, encoding="utf-8")
     Path("films.bars").write_text(ROWS, encoding="utf-8")
@@ -417,14 +417,14 @@ def test_a_reader_may_be_registered_again() -> None:
         seqloom.register.reader("others", bars, suffixes=(".bars",))
 
 
-def test_a_reader_that_a_pattern_leads_to_is_recorded() -> None:
+def test_the_reader_of_files_of_a_pattern_is_recorded() -> None:
     seqloom.register.reader("bars", bars, suffixes=(".bars",))
     Path("films.bars").write_text(ROWS, encoding="utf-8")
     run = seqloom.train("classify", "films.b*", out="run", **TINY)
     assert [(part.kind, part.name) for part in run.manifest.parts] == [("reader", "bars")]
 
 
-def test_a_check_is_had_from_python() -> None:
+def test_check_works_in_python() -> None:
     Path("films.tsv").write_text("a film\tgood\nanother\tbad\tno\n" * 20, encoding="utf-8")
     inspection = seqloom.check("classify", "films.tsv", data={"text": "1", "label": "2"})
     assert not inspection.ok

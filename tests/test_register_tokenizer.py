@@ -26,28 +26,28 @@ TEXTS = ["a dog runs\n", "a cat  runs home\n"]
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Both, for one test."""
+def registered_tokenizers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Register both for one test."""
     with temporary_parts():
         blanks.register()
         monkeypatch.chdir(tmp_path)
         yield
 
 
-def trained(kind: str, **more: Any) -> Tokenizer:
+def train_on_texts(kind: str, **more: Any) -> Tokenizer:
     options = {"vocabulary_size": 100, "min_count": 1, "lowercase": False, "sample": 10_000, **more}
     return train_tokenizer(kind, TEXTS, **options)
 
 
-def test_it_is_trained_saved_and_read() -> None:
-    tokenizer = trained("blanks")
+def test_a_tokenizer_is_trained_saved_and_loaded() -> None:
+    tokenizer = train_on_texts("blanks")
     assert isinstance(tokenizer, Blanks)
     assert tokenizer.kind == "blanks"
     assert json.loads(tokenizer.to_json())["tokenizer"] == "blanks"
-    again = Tokenizer.from_json(tokenizer.to_json())
-    assert type(again) is Blanks
-    assert again.encode("a dog runs").tolist() == tokenizer.encode("a dog runs").tolist()
-    assert again.decode(again.encode("a cat  runs").tolist()) == "a cat  runs"
+    loaded = Tokenizer.from_json(tokenizer.to_json())
+    assert type(loaded) is Blanks
+    assert loaded.encode("a dog runs").tolist() == tokenizer.encode("a dog runs").tolist()
+    assert loaded.decode(loaded.encode("a cat  runs").tolist()) == "a cat  runs"
     assert tokenizer.unknown_in("a mouse") == ["mouse"]
     detokenizer = Detokenizer(tokenizer)
     ids = tokenizer.encode("a cat  runs home\n").tolist()
@@ -68,7 +68,7 @@ def test_every_task_with_tokens_trains_with_it(task: str) -> None:
     assert loaded.task.files() == run.task.files()
 
 
-def test_another_process_predicts_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_process_predicts_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     data = {"corpus": "numbers", "examples": 200, "corpus_length": 2, "tokenizer": "blanks"}
     run = seqloom.train("classify", data=data, out="run", **TINY)
     expected = run.predict(["vingt deux"])[0]["probabilities"]
@@ -82,8 +82,10 @@ def test_another_process_predicts_with_it(capsys: pytest.CaptureFixture[str]) ->
         "blanks.register()\n"
         "print(seqloom.load('run').predict(['vingt deux'])[0]['probabilities'])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
-    refusal, probabilities = done.stdout.splitlines()
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    )
+    refusal, probabilities = result.stdout.splitlines()
     assert "made with the tokenizer 'blanks' of blanks.py, which is not registered" in refusal
     assert {name: round(p, 5) for name, p in eval(probabilities).items()} == {
         name: round(p, 5) for name, p in expected.items()
@@ -93,7 +95,7 @@ def test_another_process_predicts_with_it(capsys: pytest.CaptureFixture[str]) ->
     assert "bpe, blanks, letters" in " ".join(capsys.readouterr().out.replace("│", " ").split())
 
 
-def test_a_language_model_writes_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_language_model_generates_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     Path("dogs.txt").write_text("a dog runs home\nthe cat sits\n" * 60, encoding="utf-8")
     train = {**TINY["train"], "batch_size": 4, "bptt": 8, "samples": 0}
     for kind in ("blanks", "letters"):
@@ -117,16 +119,16 @@ def test_a_language_model_writes_with_it(capsys: pytest.CaptureFixture[str]) -> 
         ('{"tokenizer": ["blanks"], "state": {}}', "a tokenizer of the kind ['blanks'], which is not registered."),
     ],
 )
-def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
+def test_an_invalid_file_is_refused(text: str, message: str) -> None:
     with pytest.raises(DataError) as error:
         Tokenizer.from_json(text, "runs/x/vocabulary/source.json")
     assert str(error.value).startswith(f"runs/x/vocabulary/source.json: {message}")
 
 
-def test_its_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_file_has_a_maximum_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.data.tokenizers.registry.MAX_BYTES", 20)
     with pytest.raises(PartError, match="the tokenizer 'blanks' is not read again: a tokenizer of more than"):
-        trained("blanks")
+        train_on_texts("blanks")
 
 
 class NoState(Blanks):
@@ -195,10 +197,10 @@ class Empty(Blanks):
         (Empty, "has 0 ids, and 0 for what is unknown. Have one id at least."),
     ],
 )
-def test_a_tokenizer_that_fails_is_one_sentence(part: type[Blanks], message: str) -> None:
+def test_a_tokenizer_that_fails_is_one_message(part: type[Blanks], message: str) -> None:
     seqloom.register.tokenizer("mine", part)
     with pytest.raises(PartError) as error:
-        trained("mine")
+        train_on_texts("mine")
     assert ".py:" in str(error.value)
     assert f": the tokenizer 'mine' {message}" in str(error.value)
 
@@ -236,7 +238,7 @@ class Half(Tokenizer):
         (Letters, "is registered already, as 'letters'. Derive another class from it."),
     ],
 )
-def test_what_does_not_fit_is_refused(part: object, message: str) -> None:
+def test_an_invalid_tokenizer_is_refused(part: object, message: str) -> None:
     with pytest.raises(PartError) as error:
         seqloom.register.tokenizer("mine", part)
     assert f"the tokenizer 'mine' {message}" in str(error.value)

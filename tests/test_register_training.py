@@ -1,4 +1,4 @@
-"""User-defined optimizers, schedules and metrics: names like any other, in Python, in a config file, in the help."""
+"""User-defined optimizers, schedules and metrics work like built-in ones in Python, config files and the help."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +40,8 @@ TINY: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """All of them, for one test."""
+def registered_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Register all of them for one test."""
     with temporary_parts():
         training_parts.register()
         monkeypatch.chdir(tmp_path)
@@ -51,15 +51,15 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
 # Optimizers and schedules --------------------------------------------------------------------------------------------
 
 
-def test_a_killed_run_goes_on_bit_for_bit() -> None:
-    whole = seqloom.train("tag", out="whole", **TINY)
+def test_a_killed_run_resumes_bit_for_bit() -> None:
+    uninterrupted = seqloom.train("tag", out="whole", **TINY)
     train_until_killed(training_parts.register, "tag", out="killed", kill_at=4, **TINY)
     resumed = seqloom.resume("killed")
-    assert resumed.manifest.model == whole.manifest.model
-    assert resumed.scores["valid"] == whole.scores["valid"]
+    assert resumed.manifest.model == uninterrupted.manifest.model
+    assert resumed.scores["valid"] == uninterrupted.scores["valid"]
 
 
-def test_they_are_names_in_a_config_file_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_their_names_are_valid_in_a_config_file_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     config = experiment({"task": "tag", "data": TINY["data"], "train": TINY["train"]})
     Path("tag.toml").write_text(to_toml(config), encoding="utf-8")
     assert 'optimizer = "drift"' in Path("tag.toml").read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def test_they_are_names_in_a_config_file_and_in_the_help(capsys: pytest.CaptureF
         experiment({"task": "tag", "train": {"optimizer": "drfit"}})
 
 
-def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
+def test_a_user_defined_part_accepts_every_key_of_its_kind() -> None:
     keys = {"momentum": 0.8, "beta1": 0.7, "beta2": 0.8, "epsilon": 1e-5, "l2": 0.1, "weight_decay": 0.1}
     train = experiment({"task": "tag", "train": {"optimizer": "drift", **keys}}).train
     assert {name: getattr(train, name) for name in keys} == keys
@@ -83,7 +83,7 @@ def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
         experiment({"task": "tag", "train": {"schedule": "halve", "min_lr_ratio": 0.1}})
 
 
-def test_a_function_reads_the_keys() -> None:
+def test_a_function_gets_the_keys_of_the_config() -> None:
     built = OPTIMIZERS["drift-with-momentum"]([{"params": [torch.nn.Parameter(torch.ones(2))]}], train(momentum=0.3))
     assert built.param_groups[0]["keep"] == 0.3
 
@@ -92,13 +92,13 @@ def train(**values: Any) -> Any:
     return experiment({"task": "tag", "train": {"optimizer": "drift-with-momentum", **values}}).train
 
 
-def test_torchs_own_are_registered_as_they_are() -> None:
+def test_an_optimizer_of_torch_can_be_registered() -> None:
     assert seqloom.register.optimizer("factored", Adafactor) is Adafactor
     run = seqloom.train("tag", out="run", **{**TINY, "train": {**TINY["train"], "optimizer": "factored", "steps": 4}})
     assert run.experiment.train.optimizer == "factored"
 
 
-def test_a_schedule_decides_the_rate() -> None:
+def test_a_schedule_determines_the_learning_rate() -> None:
     run = seqloom.train("tag", out="run", **{**TINY, "train": {**TINY["train"], "log_every": 1, "lr": 1.0}})
     log = (run.folder / "metrics.jsonl").read_text(encoding="utf-8")
     rates = [line.split('"lr": ')[1].split(",")[0] for line in log.splitlines() if '"event": "step"' in line]
@@ -106,7 +106,7 @@ def test_a_schedule_decides_the_rate() -> None:
 
 
 class Lists(SGD):
-    """What no checkpoint can hold."""
+    """Its state is a list, which no checkpoint can store."""
 
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         for weight in self.param_groups[0]["params"]:
@@ -149,13 +149,15 @@ def not_a_number(state: object, train: object) -> float:
         (seqloom.register.schedule, lambda state, train: True, "is True at step 0 of 1. Return a finite factor"),
     ],
 )
-def test_what_does_not_fit_is_refused(register: Callable[[str, object], object], part: object, message: str) -> None:
+def test_an_invalid_optimizer_or_schedule_is_refused(
+    register: Callable[[str, object], object], part: object, message: str
+) -> None:
     with pytest.raises(PartError) as error:
         register("mine", part)
     assert f"{'schedule' if register is seqloom.register.schedule else 'optimizer'} 'mine' {message}" in str(
         error.value
     )
-    with pytest.raises(PartError):  # not half registered either
+    with pytest.raises(PartError):  # nothing of it is registered
         register("mine", part)
     assert "mine" not in (*OPTIMIZERS, *SCHEDULES)
 
@@ -167,18 +169,18 @@ def test_the_error_has_the_line_that_raised() -> None:
     assert str(error.value).startswith(f"{__file__}:{line}: the schedule 'mine' raised")
 
 
-def test_state_that_no_checkpoint_can_hold_is_refused() -> None:
+def test_state_that_no_checkpoint_can_store_is_refused() -> None:
     with pytest.raises(PartError, match=r"Lists keeps \[.* as 'past' in its state, which a checkpoint can't"):
         seqloom.register.optimizer("mine", Lists)
 
 
 @pytest.mark.parametrize(
-    ("register", "taken"), [(seqloom.register.optimizer, "adam"), (seqloom.register.schedule, "cosine")]
+    ("register", "name"), [(seqloom.register.optimizer, "adam"), (seqloom.register.schedule, "cosine")]
 )
-def test_a_taken_name_is_refused(register: Callable[[str], Callable[[object], object]], taken: str) -> None:
-    part = training_parts.Drift if taken == "adam" else training_parts.sawtooth
-    with pytest.raises(PartError, match=f"training_parts.py:[0-9]+: the [a-z]+ '{taken}' is taken"):
-        register(taken)(part)
+def test_a_taken_name_is_refused(register: Callable[[str], Callable[[object], object]], name: str) -> None:
+    part = training_parts.Drift if name == "adam" else training_parts.sawtooth
+    with pytest.raises(PartError, match=f"training_parts.py:[0-9]+: the [a-z]+ '{name}' is taken"):
+        register(name)(part)
 
 
 def test_a_decorator_returns_the_part() -> None:
@@ -201,9 +203,9 @@ def agreement(answers: Sequence[object], references: Sequence[object]) -> float:
     return sum(answer == reference for answer, reference in zip(answers, references, strict=True)) / len(answers)
 
 
-def one_of(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def in_references(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     SEEN["last"] = answers[0], references[0]
-    return sum(a in several for a, several in zip(answers, references, strict=True)) / len(answers)
+    return sum(a in choices for a, choices in zip(answers, references, strict=True)) / len(answers)
 
 
 @pytest.mark.parametrize(
@@ -211,11 +213,11 @@ def one_of(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float
     [
         ("classify", "numbers", "accuracy", agreement),
         ("tag", "copy", "sentence_accuracy", agreement),
-        ("translate", "copy", "exact_match", one_of),
-        ("caption", "scenes", "exact_match", one_of),
+        ("translate", "copy", "exact_match", in_references),
+        ("caption", "scenes", "exact_match", in_references),
     ],
 )
-def test_every_task_that_compares_answers_computes_it(
+def test_every_task_that_compares_answers_computes_a_metric(
     task: str, corpus: str, same: str, metric: Callable[..., float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     seqloom.register.metric("mine", metric)
@@ -231,7 +233,7 @@ def test_every_task_that_compares_answers_computes_it(
     assert (type(answer), type(reference)) == kinds[task]
 
 
-def test_it_is_shown_wherever_scores_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_is_shown_with_the_scores(capsys: pytest.CaptureFixture[str]) -> None:
     seqloom.register.metric("mine", agreement)
     rows = "".join(f"film {n},{'good' if n % 2 else 'bad'}\n" for n in range(40))
     Path("films.csv").write_text("text,label\n" + rows, encoding="utf-8")
@@ -250,7 +252,7 @@ def test_it_is_shown_wherever_scores_are(capsys: pytest.CaptureFixture[str]) -> 
     assert "character-error-rate, mine" in " ".join(capsys.readouterr().out.replace("│", " ").split())
 
 
-def test_several_labels_are_a_tuple() -> None:
+def test_a_metric_gets_several_labels_as_a_tuple() -> None:
     seqloom.register.metric("mine", agreement)
     rows = "".join(f"film {n},{'good|long' if n % 2 else 'bad'}\n" for n in range(40))
     Path("films.csv").write_text("text,label\n" + rows, encoding="utf-8")
@@ -260,7 +262,7 @@ def test_several_labels_are_a_tuple() -> None:
     assert SEEN["last"][1] in (("bad",), ("good", "long"))
 
 
-def test_built_in_error_rates() -> None:
+def test_built_in_error_rates_are_computed() -> None:
     train = {**QUICK, "metrics": "word-error-rate,character-error-rate"}
     data = {"corpus": "copy", "examples": 60, "corpus_length": 2}
     run = seqloom.train("translate", size="tiny", data=data, train=train, decode={"max_length": 5}, out="run")
@@ -278,7 +280,7 @@ def test_built_in_error_rates() -> None:
         ({"task": "tag", "train": {"metrics": 3}}, "train.metrics is 3; expected a list of texts"),
     ],
 )
-def test_what_a_task_can_not_compute_is_refused(raw: dict[str, Any], message: str) -> None:
+def test_a_metric_that_a_task_can_not_compute_is_refused(raw: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         experiment(raw)
     assert str(error.value).startswith(message)
@@ -292,7 +294,7 @@ def test_the_name_of_a_score_is_refused() -> None:
     assert experiment({"task": "translate", "train": {"metrics": "accuracy"}}).train
 
 
-def test_configs_name_all_scores_of_their_task() -> None:
+def test_the_config_of_a_task_lists_all_its_scores() -> None:
     for task, corpus in (("classify", "numbers"), ("tag", "brackets"), ("translate", "copy"), ("caption", "scenes")):
         data = {"corpus": corpus, "examples": 200, "corpus_length": 2, "valid_share": 0.2}
         decode = {"decode": {"max_length": 5}} if task in ("translate", "caption") else {}
@@ -310,7 +312,7 @@ def test_configs_name_all_scores_of_their_task() -> None:
         (lambda answers, references: torch.ones(2), "returned tensor([1., 1.]), not a number."),
     ],
 )
-def test_a_metric_that_fails_is_one_sentence(part: Callable[..., object], message: str) -> None:
+def test_a_metric_that_fails_is_one_message(part: Callable[..., object], message: str) -> None:
     seqloom.register.metric("mine", part)
     with pytest.raises(PartError) as error:
         seqloom.train("tag", size="tiny", data=TINY["data"], train={**QUICK, "metrics": "mine"}, out="run")
@@ -326,13 +328,13 @@ def test_a_metric_that_fails_is_one_sentence(part: Callable[..., object], messag
         ("mine", 3, "is 3, not a function"),
     ],
 )
-def test_a_metric_that_does_not_fit_is_refused(name: str, part: object, message: str) -> None:
+def test_an_invalid_metric_is_refused(name: str, part: object, message: str) -> None:
     with pytest.raises(PartError) as error:
         seqloom.register.metric(name, part)
     assert message in str(error.value)
 
 
-def test_a_metric_says_which_way_is_better() -> None:
+def test_a_metric_declares_whether_higher_is_better() -> None:
     @seqloom.register.metric("mine", higher_is_better=False)
     def mine(answers: object, references: object) -> float:
         """How bad it is."""
@@ -342,11 +344,11 @@ def test_a_metric_says_which_way_is_better() -> None:
     assert METRICS["word-error-rate"].summary.endswith("(lower is better)")
 
 
-# What an optimizer and a metric may do --------------------------------------------------------------------------------
+# Valid and invalid optimizers and metrics -----------------------------------------------------------------------------
 
 
 class Counting(SGD):
-    """Its rate falls with a count that it keeps on itself, which no checkpoint has."""
+    """Its learning rate depends on a count in an attribute, which no checkpoint has."""
 
     count = 0
 
@@ -358,7 +360,7 @@ class Counting(SGD):
 
 
 class Momenta(SGD):
-    """Its momentum, a tuple in its groups, changes."""
+    """It changes its momentum, a tuple in its groups."""
 
     def __init__(self, groups: Any, lr: float) -> None:
         super().__init__(groups, lr=lr)
@@ -373,7 +375,7 @@ class Momenta(SGD):
 
 
 class InGroups(SGD):
-    """Its count is a number in its groups, which is there after the first step."""
+    """It adds a count to its groups at the first step."""
 
     def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
@@ -383,7 +385,7 @@ class InGroups(SGD):
 
 
 class Noisy(SGD):
-    """It draws noise."""
+    """It adds random noise."""
 
     def step(self, closure: Any = None) -> Any:
         with torch.no_grad():
@@ -402,10 +404,10 @@ def test_an_optimizer_that_would_resume_differently_is_refused() -> None:
 
 
 @pytest.mark.parametrize("part", [InGroups, Noisy])
-def test_it_resumes_to_the_bit(part: type[Optimizer]) -> None:
+def test_a_valid_optimizer_resumes_bit_for_bit(part: type[Optimizer]) -> None:
     seqloom.register.optimizer("mine", part)
     values = TINY | {"train": TINY["train"] | {"optimizer": "mine"}}
-    whole = seqloom.train("tag", **values, out="whole")
+    uninterrupted = seqloom.train("tag", **values, out="whole")
 
     def stop(event: object) -> None:
         if isinstance(event, Saved) and event.step == 8:
@@ -413,11 +415,11 @@ def test_it_resumes_to_the_bit(part: type[Optimizer]) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         seqloom.train("tag", **values, out="stopped", listeners=[stop])
-    assert seqloom.resume("stopped").manifest.model == whole.manifest.model
+    assert seqloom.resume("stopped").manifest.model == uninterrupted.manifest.model
 
 
 class Lookahead(SGD):
-    """Slow weights on itself, which it takes up every 20 steps."""
+    """It has slow weights in an attribute, and uses them every 20 steps."""
 
     def __init__(self, groups: Any, lr: float) -> None:
         super().__init__(groups, lr=lr)
@@ -435,7 +437,7 @@ class Lookahead(SGD):
                     weight.copy_(slow.lerp_(weight, 0.5))
 
 
-def test_what_changes_rarely_or_is_given_other_weights_is_refused_too() -> None:
+def test_an_optimizer_with_hidden_state_or_other_weights_is_refused() -> None:
     with pytest.raises(PartError, match="'mine' gives different steps after its state was saved and restored"):
         seqloom.register.optimizer("mine", Lookahead)
     with pytest.raises(PartError, match=r"'mine' has other weights than it was given\. Give it the groups"):
@@ -463,11 +465,11 @@ def test_the_rates_of_groups_keep_their_ratios() -> None:
     values = TINY | {"train": TINY["train"] | {"optimizer": "two-rates", "schedule": "cosine", "lr": 0.1}}
     seqloom.train("tag", **values, out="run")
     assert rates[0] == pytest.approx([0.01, 0.1])
-    assert [low / high for low, high in rates] == pytest.approx([0.1] * len(rates))
+    assert [smaller / larger for smaller, larger in rates] == pytest.approx([0.1] * len(rates))
     assert rates[-1][1] < 0.1
 
 
-def test_an_object_is_where_it_was_registered() -> None:
+def test_the_location_of_an_object_is_its_registration() -> None:
     class Longest:
         def __call__(self, answers: Sequence[object], references: Sequence[object]) -> object:
             return "high"
@@ -481,7 +483,7 @@ def test_an_object_is_where_it_was_registered() -> None:
 
 
 class NoRate(Optimizer):
-    """Its groups have no rate."""
+    """Its groups have no learning rate."""
 
     def __init__(self, groups: Any) -> None:
         super().__init__(groups, {"step": 1e-3})
@@ -493,12 +495,12 @@ class NoRate(Optimizer):
                     weight.sub_(weight.grad, alpha=group["step"])
 
 
-def test_groups_need_no_rate() -> None:
+def test_groups_need_no_learning_rate() -> None:
     seqloom.register.optimizer("mine", lambda groups, train: NoRate(groups))
     seqloom.train("tag", **TINY | {"train": TINY["train"] | {"optimizer": "mine"}}, out="run")
 
 
-def test_a_metric_may_be_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_may_be_nan(capsys: pytest.CaptureFixture[str]) -> None:
     @seqloom.register.metric("no-number")
     def no_number(answers: Sequence[object], references: Sequence[object]) -> float:
         return math.nan

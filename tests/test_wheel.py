@@ -1,4 +1,4 @@
-"""The wheel works when it is installed alone, away from the tree."""
+"""The wheel works when it is installed without the source tree."""
 
 import subprocess
 import sys
@@ -10,14 +10,14 @@ root = Path(__file__).parent.parent
 
 
 def run(*command: str | Path, **settings: object) -> str:
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, **settings)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip()
+    result = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, **settings)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.strip()
 
 
 @pytest.mark.slow
 def test_the_wheel_works_alone(tmp_path: Path) -> None:
-    run("-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", root)  # the sdist, and the wheel out of it
+    run("-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", root)  # the sdist, and the wheel built from it
     assert len(list((tmp_path / "dist").glob("seqloom-*.tar.gz"))) == 1
     (wheel,) = (tmp_path / "dist").glob("seqloom-*.whl")
 
@@ -27,7 +27,7 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
         "-c",
         "import seqloom.nn; print(seqloom.nn.__file__)",
         cwd=tmp_path,
-        env={"PYTHONPATH": str(installed)},  # before the tree, which the environment's editable install adds
+        env={"PYTHONPATH": str(installed)},  # precedes the tree, which the editable install adds
     )
     assert Path(came_from) == installed / "seqloom" / "nn" / "__init__.py"
     assert (installed / "seqloom" / "py.typed").exists()

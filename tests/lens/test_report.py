@@ -147,7 +147,7 @@ def test_a_stopped_and_resumed_run_is_reported(tmp_path: Path) -> None:
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(share=st.floats(0, 1), part=st.sampled_from(FILES))
+@given(share=st.floats(0, 1), name=st.sampled_from(FILES))
 def test_a_file_truncated_anywhere_is_reported(tmp_path: Path, share: float, name: str) -> None:
     folder = tmp_path / "run"
     if not folder.exists():
