@@ -70,7 +70,7 @@ def train(
         "seed": seed,
         "data": data_section(files, valid, test, data),
         "model": keys if size is None else {"size": size, **keys},
-        "train": dict(train or {}),
+        "train": train or {},
     }
     return start(experiment(raw if decode is None else raw | {"decode": decode}), out, listeners)
 
@@ -177,10 +177,10 @@ def write_config(config: Experiment, path: str | Path) -> None:
     atomic_io.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + toml)
 
 
-def data_section(
-    files: Sequence[str | Path], valid: Files, test: Files, data: Mapping[str, object] | None
-) -> dict[str, object]:
+def data_section(files: Sequence[str | Path], valid: Files, test: Files, data: object) -> object:
     """The `data` section with the files of each split."""
+    if not isinstance(data, Mapping | None):
+        return data  # refused when it is validated
     splits = {"train": files, "valid": valid, "test": test}
     paths = {
         split: [str(names)] if isinstance(names, str | Path) else [str(name) for name in names]

@@ -80,6 +80,25 @@ def test_a_corpus_on_the_command_line_replaces_the_files_of_the_config() -> None
     assert without_overruled(file, {"data": {"corpus": "copy"}}) == {"data": {"corpus_length": 3}, "task": "language"}
 
 
+def test_steps_on_the_command_line_replace_the_epochs_of_the_config(tmp_path: Path) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text('task = "classify"\n[train]\nepochs = 10\n')
+    train = experiment_of("--config", str(config), "--train.steps", "40").train
+    assert (train.steps, train.epochs) == (40, None)
+    train = experiment_of("--config", str(config), "--train.steps", "40", "--train.epochs", "3").train
+    assert (train.steps, train.epochs) == (40, 3)
+
+
+@pytest.mark.parametrize(
+    "line", ['data = "a.csv"', 'model = "gru"', "model = true", "train = 3", "[[train]]", "decode = []"]
+)
+def test_a_section_that_is_no_table_is_refused(line: str, tmp_path: Path) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text(f'task = "classify"\n{line}\n')
+    with pytest.raises(ConfigError, match=r"e\.toml:2: (data|model|train|decode) is .*; expected a table of keys"):
+        experiment_of("--config", str(config), "--size", "tiny", "--train.lr", "1")
+
+
 def test_an_invalid_value_of_a_config_file_has_its_line(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = -1\n')

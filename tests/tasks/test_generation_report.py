@@ -52,7 +52,7 @@ def test_an_example_is_marked_as_it_was_scored(tmp_path: Path) -> None:
     folder = caption(tmp_path / "run")
     scores = json.loads((folder / "scores.json").read_text())
     example = {"image": "1.png", "references": ["A Red Disc"], "caption": "a red disc"}
-    for measured, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each is word for word")):
+    for measured, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each equals")):
         scores["details"]["examples"] = [{**example, **measured}]
         (folder / "scores.json").write_text(json.dumps(scores))
         html = read_report(folder).html()

@@ -148,7 +148,7 @@ def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
                 name = kernel_name(str(equation), device)
             else:
                 variant = f"{equation}-after"
-                name = LOOP + f" ({variant} has a faster kernel)" * (variant in Vendor.equations)
+                name = LOOP + f", {variant} has a faster kernel" * (variant in Vendor.equations)
             names[name] = None
         elif isinstance(layer, Attention):
             names["scaled_dot_product_attention" if layer.fused else "unfused attention"] = None

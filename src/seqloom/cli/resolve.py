@@ -158,7 +158,7 @@ class Request:
     def has_typed(self, key: str) -> bool:
         """Whether the command line has an option for a key."""
         section, _, name = key.rpartition(".")
-        return name in (self.options.get(section, {}) if section else self.options)
+        return name in self.options.get(section, {}) if section else key == "seed" and "seed" in self.options
 
     def option(self, key: str) -> str | None:
         """The option of a key; None for a key that the config file sets."""
@@ -174,17 +174,18 @@ def config_value(key: Key, value: Any) -> Any:
 
 def without_overruled(file: Values, options: Values) -> Values:
     """The values of a file without those that an option replaces: a corpus by files, dimensions by another size."""
-    sections = {name: dict(file.get(name) or {}) for name in ("data", "model", "train")}
+    sections = {name: dict(values) for name, values in file.items() if isinstance(values, Mapping)}
     for section, option, replaced in (
         ("data", "train", "corpus"),
         ("data", "corpus", "train"),
+        ("train", "steps", "epochs"),
         ("train", "batch_size", "batch_tokens"),
         ("train", "batch_tokens", "batch_size"),
         *(("model", "size", name) for name in sized_keys()),
     ):
         if options.get(section, {}).get(option) or (section != "data" and option in options.get(section, {})):
-            sections[section].pop(replaced, None)
-    return {**file, **{name: values for name, values in sections.items() if name in file}}
+            sections.get(section, {}).pop(replaced, None)
+    return {**file, **sections}
 
 
 def not_a_task(word: str) -> Problem:

@@ -62,7 +62,7 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
     charset, width = charset_of(console.encoding), console.width - 9 if console.is_terminal else 200
     for row in estimate.first_batch:
         print_indented(console, Text(fit(row, width, charset), "dim"))
-    print_labeled(console, "config", "all keys, with their defaults:")
+    print_labeled(console, "config", "all keys that are set:")
     console.print()
     for line in to_toml(session.experiment).splitlines():
         key = re.match(r"(\[?\w+\]?)(.*)", line)

@@ -14,7 +14,7 @@ from seqloom.core.wording import counted, short_repr
 from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_for
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import Key, all_keys, nearest_key
-from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.experiment import SECTIONS, Experiment
 from seqloom.tasks.registry import TASKS
 
 TOP = ("task", "seed", "data", "model", "train", "decode")
@@ -36,6 +36,9 @@ EXPECTED = {
 def resolve(raw: Nested, over: Nested) -> Experiment:
     """An experiment from `raw` with the values of `over` in place of its own."""
     raw, over = americanize(raw), americanize(over)
+    for name in SECTIONS:
+        if not isinstance(raw.get(name), Mapping | None):
+            raise invalid_value(name, short_repr(raw[name]), "a table of keys")
     model = merge_values(raw, over).get("model")
     arch = model.get("arch") if isinstance(model, Mapping) else None
     build = as_build(arch) if callable(arch) else None
@@ -173,9 +176,12 @@ def explain(invalid: ValidationError, explicit: Nested, config: type[Experiment]
     for name in {"min_length", "max_length"} & context.keys():
         context[name] = counted(context[name], "character")
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**context)
-    value = "missing" if kind == "missing" else short_repr(error["input"])
-    message, values = f"{KeyName(key)} is {value}; expected {expected}", {"expected": expected}
-    return ConfigError(message, key=key, code="invalid-value", values=values)
+    return invalid_value(key, "missing" if kind == "missing" else short_repr(error["input"]), expected)
+
+
+def invalid_value(key: str, value: str, expected: str) -> ConfigError:
+    message = f"{KeyName(key)} is {value}; expected {expected}"
+    return ConfigError(message, key=key, code="invalid-value", values={"expected": expected})
 
 
 def dotted(location: Sequence[int | str]) -> str:

@@ -162,7 +162,7 @@ class GenerationReport(TaskReport):
         blocks = tuple(map(self._comparison, examples))
         more = blocks[SHOWN_EXAMPLES:]
         collapsible = (Collapsible(f"{len(more)} more", more),) if more else ()
-        heading = Paragraph(f"{differ if wrong else 'Each is word for word'} the reference.")
+        heading = Paragraph(f"{differ if wrong else 'Each equals'} the reference.")
         return (heading, *blocks[:SHOWN_EXAMPLES], *collapsible)
 
     def _comparison(self, example: GeneratedText) -> Comparison:

@@ -17,6 +17,7 @@ from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
 from seqloom.data.schema import Encoders, Schema, TextColumn
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import SPLIT_NAMES, Batch, ModelT, Task
 
@@ -110,7 +111,10 @@ class RowTask(Task[ModelT, Rows]):
         return f"{counts} ({self.row_noun}; {self.describe_encoders()}{notes})"
 
     def describe_encoders(self) -> str:
-        return ", ".join(f"{len(encoder):,} {PurePath(file).stem}" for file, encoder in self.encoders.items())
+        return ", ".join(
+            f"{len(encoder):,} {f'{encoder.kind} tokens' if isinstance(encoder, Tokenizer) else PurePath(file).stem}"
+            for file, encoder in self.encoders.items()
+        )
 
     def truncated_rows(self) -> int:
         return self.data.cut
