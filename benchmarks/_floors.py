@@ -11,13 +11,18 @@ from seqloom.kernels.linear import PackedWeights, linear
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.multihead import SelfAttention
 
-ONCE = ("cross.layers.layer.key", "cross.layers.layer.value", "key_weight", "bridge")  # used by `start`, not by a step
+START_ONLY = (
+    "cross.layers.layer.key",
+    "cross.layers.layer.value",
+    "key_weight",
+    "bridge",
+)  # used by `start`, not by a step
 
 
 class Machine:
-    """Floating-point operations a second of a large product, and bytes a second of a long read: the best seen so far.
+    """Floating-point operations per second of a large product, and bytes per second of a long read: the best so far.
 
-    Asked again in each turn, since on a busy machine the first look may be a bad one, and a floor must hold.
+    Measured again in each turn, since on a busy machine the first measurement may be slow, and a floor must hold.
     """
 
     def __init__(self) -> None:
@@ -27,7 +32,6 @@ class Machine:
         self.look(times=12)
 
     def look(self, times: int = 3) -> None:
-        """Measure again."""
         a = self.square
         products = (lambda: a @ a, lambda: linear(a, self.weight))
         with torch.no_grad(), self.packing:
@@ -36,18 +40,18 @@ class Machine:
 
 
 def fastest(call: Callable[[], object], times: int) -> float:
-    """Seconds of the fastest of some calls."""
-    taken = []
+    """The seconds of the fastest of several calls."""
+    seconds = []
     for _ in range(times):
         start = time.perf_counter()
         call()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is decoded: sources of so many tokens, texts of so many steps, so many texts a source."""
+    """The number and length of the sources, the length of the generated texts, and the beam size."""
 
     sources: int = 32
     source_steps: int = 24
@@ -56,37 +60,41 @@ class Work:
 
     @property
     def tokens(self) -> int:
-        """What comes out."""
+        """The number of generated tokens."""
         return self.sources * self.steps
 
 
 def floor(model: EncoderDecoder, work: Work, machine: Machine) -> float:
-    """Seconds that this work takes at least: its products at the machine's rate, or its reads, if those take longer.
+    """A lower bound on the seconds of this work: its products at the peak rate, or its reads, whichever takes longer.
 
-    A product is 2 operations a weight and row; a step reads each weight once for all rows, and each text's own cache.
+    A product has 2 operations per weight and row; a step reads each weight once for all rows, and each text's cache.
     """
-    a_step = sum(weight.numel() for name, weight in matrices(model.decoder) if not any(part in name for part in ONCE))
-    a_step += model.head.output.weight.numel()
-    once = sum(weight.numel() for _, weight in matrices(model.encoder))
-    once += sum(weight.numel() for name, weight in matrices(model.decoder) if any(part in name for part in ONCE))
+    per_step = sum(
+        weight.numel() for name, weight in matrices(model.decoder) if not any(part in name for part in START_ONLY)
+    )
+    per_step += model.head.output.weight.numel()
+    per_source = sum(weight.numel() for _, weight in matrices(model.encoder))
+    per_source += sum(
+        weight.numel() for name, weight in matrices(model.decoder) if any(part in name for part in START_ONLY)
+    )
     rows = work.sources * work.beam
     cached = rows * cache_numbers(model) * work.steps * (work.steps + 1) // 2
-    asked = rows * cross_numbers(model) * work.source_steps * work.steps
-    operations = 2 * (a_step * rows * work.steps + once * work.sources * work.source_steps + cached + asked)
-    return max(operations / machine.rate, 4 * (a_step * work.steps + cached) / machine.bandwidth)
+    cross = rows * cross_numbers(model) * work.source_steps * work.steps
+    operations = 2 * (per_step * rows * work.steps + per_source * work.sources * work.source_steps + cached + cross)
+    return max(operations / machine.rate, 4 * (per_step * work.steps + cached) / machine.bandwidth)
 
 
 def matrices(module: nn.Module) -> list[tuple[str, torch.Tensor]]:
-    """The weights that enter a product."""
+    """The weights of matrix products."""
     return [(name, weight) for name, weight in module.named_parameters() if weight.dim() > 1]
 
 
 def cache_numbers(model: EncoderDecoder) -> int:
-    """Numbers kept for each step written, keys and values."""
+    """The number of cached values per generated step, of keys and values."""
     layers = (part for part in model.decoder.modules() if isinstance(part, SelfAttention))
     return sum(layer.kv_heads * sum(layer.stored_widths) for layer in layers)
 
 
 def cross_numbers(model: EncoderDecoder) -> int:
-    """Numbers kept for each step of the source: for a recurrent decoder about twice its width."""
+    """The number of cached values per source step: about twice the width of a recurrent decoder."""
     return cache_numbers(model) or 2 * model.decoder.output_size

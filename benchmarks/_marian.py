@@ -9,7 +9,7 @@ from seqloom.nn import PerToken, Sinusoidal, TokenEmbedding
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
 
-END, POSITIONS = 0, 1100  # the token that begins and ends a text, and the most positions that Marian has a vector for
+END, POSITIONS = 0, 1100  # the token that begins and ends a text; the maximum number of positions of Marian
 
 
 def marian(transformers: ModuleType, vocabulary: int, seed: int = 1) -> nn.Module:
@@ -36,7 +36,7 @@ def marian(transformers: ModuleType, vocabulary: int, seed: int = 1) -> nn.Modul
     model = transformers.MarianMTModel(config).eval()
     with torch.no_grad():
         for weight in model.parameters():
-            weight += 0.05 * torch.randn_like(weight)  # so that texts vary, and no norm is 1 and no bias 0
+            weight += 0.05 * torch.randn_like(weight)  # texts vary, no norm weight is 1 and no bias is 0
         table, _ = Sinusoidal(BASE.size)(torch.zeros(1, POSITIONS, BASE.size))
         for side in (model.model.encoder, model.model.decoder):
             side.embed_positions.weight.copy_(table[0])
@@ -44,7 +44,7 @@ def marian(transformers: ModuleType, vocabulary: int, seed: int = 1) -> nn.Modul
 
 
 def ours(theirs: nn.Module) -> EncoderDecoder:
-    """seqloom's Transformer with the weights of Marian's, all of them."""
+    """seqloom's Transformer with all weights of Marian's."""
     vocabulary = theirs.config.vocab_size
 
     def stem() -> TokenEmbedding:
@@ -70,7 +70,7 @@ def ours(theirs: nn.Module) -> EncoderDecoder:
 
 
 def block_weights(name: str, block: nn.Module) -> dict[str, Tensor]:
-    """The weights of one block, under our names."""
+    """The weights of one block, with seqloom's names."""
     attention = attention_weights(f"{name}.attention.layers", block.self_attn, block.self_attn_layer_norm)
     if hasattr(block, "encoder_attn"):
         attention |= attention_weights(f"{name}.cross.layers", block.encoder_attn, block.encoder_attn_layer_norm)
@@ -83,7 +83,7 @@ def block_weights(name: str, block: nn.Module) -> dict[str, Tensor]:
 
 
 def attention_weights(name: str, attention: nn.Module, norm: nn.Module) -> dict[str, Tensor]:
-    """Of attention and the norm after it."""
+    """The weights of attention and the norm after it."""
     maps = {"query": attention.q_proj, "key": attention.k_proj, "value": attention.v_proj, "output": attention.out_proj}
     weights = named(f"{name}.norm", norm)
     for kind, module in maps.items():
@@ -92,5 +92,5 @@ def attention_weights(name: str, attention: nn.Module, norm: nn.Module) -> dict[
 
 
 def named(name: str, module: nn.Module) -> dict[str, Tensor]:
-    """A module's weights, under another name."""
+    """The weights of a module, with another prefix."""
     return {f"{name}.{kind}": weight for kind, weight in module.named_parameters()}

@@ -14,7 +14,7 @@ from seqloom.training.events import Event, Valid
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trainings have in common: seed, device, where runs go, the most steps (if said), how they write."""
+    """Settings of all trainings: seed, device, folder of runs, maximum number of steps (or None), decoding options."""
 
     seed: int
     device: str
@@ -31,7 +31,7 @@ class Bench:
         data: Mapping[str, Any] | None = None,
         valid: Path | Sequence[str] = (),
     ) -> Run:
-        """A finished run."""
+        """Train and return the run."""
         print(name, file=sys.stderr, flush=True)
         return seqloom.train(
             "translate",
@@ -48,25 +48,25 @@ class Bench:
 
 
 def progress(event: Event) -> None:
-    """Each validation, for who waits."""
+    """Print the scores of each validation to standard error."""
     if isinstance(event, Valid):
         scores = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "chrf", "exact_match"))
         print(f"  step {event.step}: {scores}", file=sys.stderr, flush=True)
 
 
 def row(*cells: object) -> None:
-    """One row of a table."""
+    """Print one row of a table."""
     print("|", " | ".join(str(cell) for cell in cells), "|", flush=True)
 
 
 def head(*names: str) -> None:
-    """The head of a table."""
+    """Print the header of a table."""
     print()
     row(*names)
     row(*("---" for _ in names))
 
 
 def seconds(run: Run, budget: float = inf) -> str:
-    """What training took, validations included, and whether that is too long."""
+    """The seconds of training, with validations, marked if they exceed the budget."""
     took = float(run.scores["cost"]["seconds"])
     return f"{took:.0f} (over {budget:g})" if took > budget else f"{took:.0f}"

@@ -28,21 +28,21 @@ def main() -> None:
     for turn in range(2):
         for name, store in (("doubled when full", append_to_cache), ("concatenated", concatenate)):
             with patch("seqloom.nn.multihead.append_to_cache", store):
-                taken = decode(layer, options.steps)
+                times = decode(layer, options.steps)
             print(
-                f"{name:<20}{sum(taken):>8.2f}{statistics.median(taken[-40:]) * 1e3:>8.2f}   turn {turn + 1}",
+                f"{name:<20}{sum(times):>8.2f}{statistics.median(times[-40:]) * 1e3:>8.2f}   turn {turn + 1}",
                 flush=True,
             )
 
 
 @torch.no_grad()
 def decode(layer: SelfAttention, steps: int) -> list[float]:
-    x, state, taken = torch.randn(8, 1, 256), None, []
+    x, state, times = torch.randn(8, 1, 256), None, []
     for _ in range(steps):
         start = time.perf_counter()
         _, state = layer(x, state=state)
-        taken.append(time.perf_counter() - start)
-    return taken
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def concatenate(stored: Tensor, new: Tensor, state: State) -> Tensor:

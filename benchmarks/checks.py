@@ -56,14 +56,14 @@ def decoding(model: Model, device: torch.device) -> Callable[[], None]:
     tokens = torch.randint(VOCABULARY, (ROWS, 64), device=device)
     with torch.no_grad():
         _, state = model.step(tokens, model.start(tokens))
-    one = torch.ones(ROWS, dtype=torch.int64, device=device)
+    single_step = torch.ones(ROWS, dtype=torch.int64, device=device)
 
     @torch.no_grad()
     def step() -> None:
         nonlocal state
         if state.max_position > 120:
             _, state = model.step(tokens, model.start(tokens))
-        _, state = model.step(tokens[:, :1], state, one)
+        _, state = model.step(tokens[:, :1], state, single_step)
 
     return step
 
@@ -73,14 +73,14 @@ def compare(name: str, step: Callable[[], None], device: torch.device) -> None:
     for turn in range(12 if device.type == "cpu" else 40):
         for checks in times:
             with patch("seqloom.nn.validation.readable", lambda tensor, checks=checks: checks):
-                taken = once(step, device)
+                milliseconds = once(step, device)
             if turn > 2:
-                times[checks].append(taken)
+                times[checks].append(milliseconds)
     print(f"{name:<52}{statistics.median(times[False]):>10.2f}{statistics.median(times[True]):>10.2f}", flush=True)
 
 
 def once(step: Callable[[], None], device: torch.device) -> float:
-    """Four steps in a row, so that work queues up where nothing waits; milliseconds a step."""
+    """Milliseconds per step of four steps in a row, so that the device queues work between synchronizations."""
     if device.type == "cuda":
         torch.cuda.synchronize()
     start = time.perf_counter()

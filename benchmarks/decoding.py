@@ -44,7 +44,7 @@ from seqloom.nn import (
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
 
-NEAR = 1e-4
+TOLERANCE = 1e-4
 SIZE = BASE.size
 
 
@@ -63,15 +63,15 @@ def main() -> None:
     except ImportError:
         print("transformers is not installed: pip install 'seqloom[hub]' to see it beside")
     else:
-        beside(transformers, options.vocabularies, options.rounds, machine)
-    alone(options.vocabularies, options.rounds, machine)
-    by_length(options.lengths, options.rounds, machine)
+        compare_with_transformers(transformers, options.vocabularies, options.rounds, machine)
+    time_recurrent_decoders(options.vocabularies, options.rounds, machine)
+    time_steps_by_length(options.lengths, options.rounds, machine)
     rate, bandwidth = machine.rate / 1e9, machine.bandwidth / 1e9
     print(f"\nat its best a large product ran at {rate:,.0f} GFLOP/s, and a long read at {bandwidth:,.0f} GB/s")
 
 
-def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machine: Machine) -> None:
-    """The same Transformer in both."""
+def compare_with_transformers(transformers: ModuleType, vocabularies: list[int], rounds: int, machine: Machine) -> None:
+    """Compare the same Transformer in `transformers` and seqloom."""
     transformers.utils.logging.set_verbosity_error()
     print(f"\ntransformers {transformers.__version__}; tokens a second")
     print(f"{'Transformer':<44}{'floor':>9}{'transformers':>14}{'seqloom':>9}{'ratio':>7}")
@@ -83,16 +83,16 @@ def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machi
             work = Work(beam=beam)
             calls = (their_turn(theirs, source, work), our_turn(model, source, work))
             with PackedWeights():
-                written, wanted = calls[1](), calls[0]()
-                note = (compare if beam == 1 else compare_beams)(model, source, written, wanted)
-                slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds, machine))
+                actual, expected = calls[1](), calls[0]()
+                note = (compare if beam == 1 else compare_beams)(model, source, actual, expected)
+                slow, fast = (work.tokens / median_seconds for median_seconds in in_turns(calls, rounds, machine))
             best = work.tokens / floor(model, work, machine)
             name = f"{vocabulary:,} tokens, {'greedy' if beam == 1 else f'beam {beam}'}"
             print(f"{name:<44}{best:>9,.0f}{slow:>14,.0f}{fast:>9,.0f}{fast / slow:>7.2f}   {note}", flush=True)
 
 
-def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
-    """Recurrent decoders."""
+def time_recurrent_decoders(vocabularies: list[int], rounds: int, machine: Machine) -> None:
+    """Time recurrent decoders."""
     print(f"\n{'recurrent decoders, 512 wide':<44}{'floor':>9}{'seqloom':>9}   tokens a second")
     for vocabulary in vocabularies:
         source = sources(vocabulary)
@@ -100,14 +100,14 @@ def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
             for beam in (1, 4):
                 work = Work(beam=beam)
                 with PackedWeights():
-                    (taken,) = in_turns((our_turn(model, source, work),), rounds, machine)
+                    (median_seconds,) = in_turns((our_turn(model, source, work),), rounds, machine)
                 label = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
                 best = work.tokens / floor(model, work, machine)
-                print(f"{label:<44}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
+                print(f"{label:<44}{best:>9,.0f}{work.tokens / median_seconds:>9,.0f}", flush=True)
 
 
-def by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
-    """Milliseconds of one step, the search included, after so many tokens."""
+def time_steps_by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
+    """Milliseconds of one step, including the search, after several lengths."""
     vocabulary, rows = 8_000, 8
     print(
         f"\n{'ms a step after so many tokens, ' + f'{rows} rows':<46}{''.join(f'{length:>9,}' for length in lengths)}"
@@ -122,7 +122,7 @@ def by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
     }
     for name, model in models.items():
         passes = [step_times(model, sources(vocabulary)[:rows], max(lengths)) for _ in range(rounds)]
-        figures = [statistics.median(t for each in passes for t in each[n - 32 : n]) * 1e3 for n in lengths]
+        figures = [statistics.median(t for pass_ in passes for t in pass_[n - 32 : n]) * 1e3 for n in lengths]
         print(f"{name:<46}{''.join(f'{figure:>9.2f}' for figure in figures)}", flush=True)
     reads = [4 * rows * length * cache_numbers(transformer) / machine.bandwidth * 1e3 for length in lengths]
     print(f"{'   of which the read of its cache, at least':<46}{''.join(f'{read:>9.2f}' for read in reads)}")
@@ -150,8 +150,8 @@ def gru(vocabulary: int) -> EncoderDecoder:
 def lstm(vocabulary: int) -> EncoderDecoder:
     """Luong et al. 2015."""
     body = Recurrent(LSTM(2 * SIZE, SIZE))
-    meeting, context = TanhCombine(SIZE, SIZE), AttentionAfter(SIZE, SIZE, "dot")
-    decoder = AttentionDecoder(body, context, meeting, LearnedBridge(SIZE, body), input_feeding=True)
+    combine, context = TanhCombine(SIZE, SIZE), AttentionAfter(SIZE, SIZE, "dot")
+    decoder = AttentionDecoder(body, context, combine, LearnedBridge(SIZE, body), input_feeding=True)
     both = Bidirectional(Recurrent(LSTM(SIZE, SIZE // 2)), Recurrent(LSTM(SIZE, SIZE // 2)))
     head = PerToken(SIZE, vocabulary)
     return EncoderDecoder(
@@ -160,7 +160,7 @@ def lstm(vocabulary: int) -> EncoderDecoder:
 
 
 def sources(vocabulary: int) -> Tensor:
-    """Random sentences, of neither the end nor Marian's padding."""
+    """Random sentences without the end token and Marian's padding token."""
     work = Work()
     return torch.randint(
         1, vocabulary - 1, (work.sources, work.source_steps), generator=torch.Generator().manual_seed(1)
@@ -173,37 +173,37 @@ def sources(vocabulary: int) -> Tensor:
 @torch.no_grad()
 def assert_same_scores(theirs: nn.Module, model: EncoderDecoder, source: Tensor) -> None:
     target = torch.cat([torch.full((len(source), 1), END), source[:, :8]], dim=1)
-    wanted = theirs(input_ids=source, decoder_input_ids=target).logits
+    expected = theirs(input_ids=source, decoder_input_ids=target).logits
     logits, _ = model.step(target, model.start(source))
-    torch.testing.assert_close(logits, wanted, rtol=0, atol=NEAR)
+    torch.testing.assert_close(logits, expected, rtol=0, atol=TOLERANCE)
 
 
 @torch.no_grad()
-def compare(model: EncoderDecoder, source: Tensor, written: list[list[int]], wanted: list[list[int]]) -> str:
-    """In each row, where the two first differ, their tokens must have equal scores, to 1e-4."""
-    parted = []
-    for row, (first, second) in enumerate(zip(written, wanted, strict=True)):
+def compare(model: EncoderDecoder, source: Tensor, actual: list[list[int]], expected: list[list[int]]) -> str:
+    """The first differing tokens of each row must have equal scores, to 1e-4."""
+    differences = []
+    for row, (first, second) in enumerate(zip(actual, expected, strict=True)):
         if first == second:
             continue
         step = next(k for k, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
         logits, _ = model.next_token_logits(torch.tensor([[END, *first[:step]]]), model.start(source[row : row + 1]))
         gap = float((logits[0, first[step]] - logits[0, second[step]]).abs())
-        assert gap < NEAR, f"row {row}, step {step}: {first[step]} and {second[step]} are {gap} apart"
-        parted.append(f"row {row} at step {step}, {gap:.1e} apart")
-    return "the same tokens" if not parted else f"the same tokens but for {'; '.join(parted)}"
+        assert gap < TOLERANCE, f"row {row}, step {step}: {first[step]} and {second[step]} are {gap} apart"
+        differences.append(f"row {row} at step {step}, {gap:.1e} apart")
+    return "the same tokens" if not differences else f"the same tokens but for {'; '.join(differences)}"
 
 
 @torch.no_grad()
-def compare_beams(model: EncoderDecoder, source: Tensor, written: list[list[int]], wanted: list[list[int]]) -> str:
+def compare_beams(model: EncoderDecoder, source: Tensor, actual: list[list[int]], expected: list[list[int]]) -> str:
     """Texts that differ must have equal scores, to 1e-4 per token."""
-    differ = [row for row, (first, second) in enumerate(zip(written, wanted, strict=True)) if first != second]
+    differ = [row for row, (first, second) in enumerate(zip(actual, expected, strict=True)) if first != second]
     for row in differ:
-        texts = torch.tensor([written[row], wanted[row]])
+        texts = torch.tensor([actual[row], expected[row]])
         inputs = torch.cat([torch.full((2, 1), END), texts[:, :-1]], dim=1)
         logits, _ = model.step(inputs, model.start(source[row : row + 1].expand(2, -1)))
         first, second = logits.log_softmax(dim=2).gather(2, texts[:, :, None]).mean(dim=(1, 2)).tolist()
-        assert abs(first - second) < NEAR, f"row {row}: the two texts are {first - second} apart a token"
-    return f"{len(written) - len(differ)} of {len(written)} texts the same"
+        assert abs(first - second) < TOLERANCE, f"row {row}: the two texts are {first - second} apart a token"
+    return f"{len(actual) - len(differ)} of {len(actual)} texts the same"
 
 
 # Turns -------------------------------------------------------------------------------------------------------------
@@ -211,10 +211,10 @@ def compare_beams(model: EncoderDecoder, source: Tensor, written: list[list[int]
 
 def their_turn(theirs: nn.Module, source: Tensor, work: Work) -> Callable[[], list[list[int]]]:
     def turn() -> list[list[int]]:
-        written = theirs.generate(
+        generated = theirs.generate(
             source, num_beams=work.beam, min_new_tokens=work.steps, max_new_tokens=work.steps, do_sample=False
         )
-        return written[:, 1:].tolist()
+        return generated[:, 1:].tolist()
 
     return turn
 
@@ -230,29 +230,29 @@ def our_turn(model: EncoderDecoder, source: Tensor, work: Work) -> Callable[[], 
 
 
 def in_turns(calls: tuple[Callable[[], object], ...], rounds: int, machine: Machine) -> list[float]:
-    """Median seconds of each, measured alternately; the rates of the machine are measured in each turn too."""
-    taken: list[list[float]] = [[] for _ in calls]
+    """Median seconds of each call, measured alternately; the rates of the machine are measured in each turn too."""
+    times_by_call: list[list[float]] = [[] for _ in calls]
     for call in calls:
         call()
     for _ in range(rounds):
-        for times, call in zip(taken, calls, strict=True):
+        for times, call in zip(times_by_call, calls, strict=True):
             start = time.perf_counter()
             call()
             times.append(time.perf_counter() - start)
         machine.look()
-    return [statistics.median(times) for times in taken]
+    return [statistics.median(times) for times in times_by_call]
 
 
 def step_times(model: EncoderDecoder, source: Tensor, steps: int) -> list[float]:
     """Seconds from one step to the next of a greedy search."""
     ticks: list[float] = []
-    going = model.next
+    next_token_logits = model.next
 
-    def ticking(tokens: Tensor, state: object, lengths: Tensor | None = None) -> object:
+    def recording(tokens: Tensor, state: object, lengths: Tensor | None = None) -> object:
         ticks.append(time.perf_counter())
-        return going(tokens, state, lengths)
+        return next_token_logits(tokens, state, lengths)
 
-    with patch.object(model, "next", ticking):
+    with patch.object(model, "next", recording):
         our_turn(model, source, Work(steps=steps + 1))()
     return [after - before for before, after in pairwise(ticks)]
 

@@ -33,8 +33,8 @@ def main() -> None:
     options = arguments.parse_args()
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {options.steps} steps")
     print(f"{'':24s}{'estimate':>10s}{'took':>10s}{'estimate / took':>18s}")
-    for name, raw in CASES.items():
-        session = Session.prepare(experiment({**raw, "train": {"steps": options.steps}}))
+    for name, config in CASES.items():
+        session = Session.prepare(experiment({**config, "train": {"steps": options.steps}}))
         predicted = estimate(session).seconds
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()

@@ -30,11 +30,11 @@ def main() -> None:
     arguments.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.child:
-        child(*options.child, options.steps)
+        measure(*options.child, options.steps)
         return
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "large.txt"
-        size = make(text, options.megabytes << 20)
+        size = write_text(text, options.megabytes << 20)
         start = time.monotonic()
         characters = sum(map(len, read_chunks(text)))
         reading = time.monotonic() - start
@@ -45,37 +45,37 @@ def main() -> None:
             environment = {**os.environ, "SEQLOOM_CACHE": f"{folder}/cache-{kind}"}
             program = [sys.executable, __file__, "--steps", str(options.steps), "--child", kind, str(text)]
             output = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-            tokens, seconds, ready, most = json.loads(output)
+            tokens, seconds, ready, with_steps = json.loads(output)
             print(
                 f"{kind:12s}{tokens:16,d}{seconds:10.1f} s{seconds / reading:11.0f}x{tokens / seconds:14,.0f}", end=""
             )
-            print(f"{ready:8.2f} GiB{most:8.2f} GiB", flush=True)
+            print(f"{ready:8.2f} GiB{with_steps:8.2f} GiB", flush=True)
 
 
-def make(path: Path, size: int) -> int:
-    """A file of about this size, no two lines equal."""
+def write_text(path: Path, size: int) -> int:
+    """Write a file of about this size without equal lines."""
     lines = "".join(python.text(1, None, None)).splitlines()
-    written = number = 0
+    size_written = number = 0
     with path.open("w", encoding="utf-8") as file:
-        while written < size:
-            piece = "".join(f"{line}  # {number + i}\n" for i, line in enumerate(lines))
+        while size_written < size:
+            text = "".join(f"{line}  # {number + i}\n" for i, line in enumerate(lines))
             number += len(lines)
-            written += file.write(piece)
+            size_written += file.write(text)
     return path.stat().st_size
 
 
-def child(kind: str, text: str, steps: int) -> None:
-    """One tokenizer, in a process of its own."""
+def measure(kind: str, text: str, steps: int) -> None:
+    """Measure one tokenizer, in its own process."""
     from seqloom.tasks.registry import experiment
     from seqloom.training.session import Session
 
     start = time.monotonic()
-    raw = {
+    config = {
         "task": "language",
         "data": {"train": text, "tokenizer": kind, "valid_share": 0.01},
         "model": {"size": "tiny"},
     }
-    session = Session.prepare(experiment({**raw, "train": {"steps": steps}}))
+    session = Session.prepare(experiment({**config, "train": {"steps": steps}}))
     seconds = time.monotonic() - start
     ready = peak()
     tokens = sum(map(len, session.task.data.tokens.values()))  # type: ignore[attr-defined]
@@ -86,7 +86,7 @@ def child(kind: str, text: str, steps: int) -> None:
 
 
 def peak() -> float:
-    """The most memory that this process held so far, in GiB."""
+    """The peak memory of this process in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

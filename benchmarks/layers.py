@@ -29,19 +29,19 @@ def main() -> None:
     print(f"a large matrix product runs at {rate / 1e9:,.0f} GFLOP/s")
     print(f"{'layer':<46}{'floor':>9}{'torch.nn':>10}{'seqloom':>10}{'ratio':>8}")
     for name, ours, theirs, x, flops in cases(device, dtype):
-        theirs_ms, ours_ms = together(theirs, ours, x, options.seconds)
+        theirs_ms, ours_ms = measure_alternately(theirs, ours, x, options.seconds)
         floor = 3 * flops / rate * 1e3  # a backward pass is two products for each of the forward pass
         print(f"{name:<46}{floor:>9.2f}{theirs_ms:>10.2f}{ours_ms:>10.2f}{ours_ms / theirs_ms:>8.2f}", flush=True)
 
 
 def cases(device: torch.device, dtype: torch.dtype):
-    """name, ours, theirs, input, floating-point operations of one forward pass."""
+    """Tuples (name, ours, theirs, input, floating-point operations of one forward pass)."""
 
     def on(module: nn.Module) -> nn.Module:
         module = module.to(device, dtype)
         if isinstance(module, nn.RNNBase):
-            # `to` with a new precision leaves them apart, which costs torch.nn time. In bfloat16 this does nothing
-            # (torch.backends.cudnn does not list it), so there torch.nn warns, and copies its weights at each call.
+            # After `to` with a new precision the weights are not contiguous, which slows torch.nn. In bfloat16 this
+            # does nothing (torch.backends.cudnn does not list it), so torch.nn warns and copies its weights at each call.
             module.flatten_parameters()
         return module
 
@@ -69,7 +69,7 @@ def cases(device: torch.device, dtype: torch.dtype):
     yield (
         "self-attention, B 16 T 128 D 256",
         on(SelfAttention(size, 8)),
-        Asks(theirs),
+        SelfAttentionModule(theirs),
         random(batch, steps, size),
         flops,
     )
@@ -87,8 +87,8 @@ def cases(device: torch.device, dtype: torch.dtype):
     )
 
 
-class Asks(nn.Module):
-    """torch's attention, asked about x by x."""
+class SelfAttentionModule(nn.Module):
+    """torch's attention with x as query, key and value."""
 
     def __init__(self, attention: nn.MultiheadAttention) -> None:
         super().__init__()
@@ -112,46 +112,46 @@ class Causal(nn.Module):
         return self.encoder(x, mask=self.mask, is_causal=True)
 
 
-def together(theirs: nn.Module, ours: nn.Module, x: Tensor, seconds: float) -> tuple[float, float]:
-    """Median milliseconds of each, measured alternately so that both meet the same load."""
+def measure_alternately(theirs: nn.Module, ours: nn.Module, x: Tensor, seconds: float) -> tuple[float, float]:
+    """Median milliseconds of each, measured alternately so that both have the same load."""
     times: tuple[list[float], list[float]] = ([], [])
     for module in (theirs, ours) * 2:
         once(module, x)
     start = time.perf_counter()
     while time.perf_counter() - start < 2 * seconds or len(times[0]) < 5:
-        for taken, module in zip(times, (theirs, ours), strict=True):
-            taken.append(once(module, x))
+        for milliseconds, module in zip(times, (theirs, ours), strict=True):
+            milliseconds.append(once(module, x))
     return statistics.median(times[0]), statistics.median(times[1])
 
 
 def once(module: nn.Module, x: Tensor) -> float:
-    """Forward and backward, to the weights and to x."""
+    """Milliseconds of a forward and a backward pass, with gradients of the weights and of x."""
     x = x.detach().requires_grad_()
     module.zero_grad()
-    synchronise(x)
+    synchronize(x)
     start = time.perf_counter()
     y = module(x)
     (y[0] if isinstance(y, tuple) else y).sum().backward()
-    synchronise(x)
+    synchronize(x)
     return (time.perf_counter() - start) * 1e3
 
 
 def product_rate(device: torch.device, dtype: torch.dtype) -> float:
-    """Floating-point operations a second of a large matrix product."""
+    """Floating-point operations per second of a large matrix product."""
     size = 4096 if device.type == "cuda" else 1024
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
 
     def product() -> float:
-        synchronise(a)
+        synchronize(a)
         start = time.perf_counter()
         a @ b
-        synchronise(a)
+        synchronize(a)
         return time.perf_counter() - start
 
     return 2 * size**3 / statistics.median(product() for _ in range(12))
 
 
-def synchronise(x: Tensor) -> None:
+def synchronize(x: Tensor) -> None:
     if x.device.type == "cuda":
         torch.cuda.synchronize()
 

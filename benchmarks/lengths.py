@@ -42,14 +42,14 @@ def main() -> None:
             torch.manual_seed(0)
             ways = make(cell, module, hidden, device, dtype)
             x = torch.randn(batch, steps, hidden, device=device, dtype=dtype)
-            lengths = torch.randint(steps // 4, steps + 1, (batch,))  # on the CPU, where packing wants them
+            lengths = torch.randint(steps // 4, steps + 1, (batch,))  # on the CPU, as packing requires
             lengths[0] = steps
-            agree(ways, x, lengths)
-            taken = together(ways, x, lengths, options.seconds)
+            assert_agreement(ways, x, lengths)
+            times = measure_alternately(ways, x, lengths, options.seconds)
             name = f"{module.__name__}, B {batch} T {steps} H {hidden}"
             share = lengths.sum().item() / (batch * steps)
-            figures = "".join(f"{milliseconds:>9.1f}" for milliseconds in taken.values())
-            print(f"{name:<28}{share:>6.0%}{figures}{taken['packed'] / taken['seqloom']:>19.1f}", flush=True)
+            figures = "".join(f"{milliseconds:>9.1f}" for milliseconds in times.values())
+            print(f"{name:<28}{share:>6.0%}{figures}{times['packed'] / times['seqloom']:>19.1f}", flush=True)
 
 
 def make(
@@ -87,45 +87,45 @@ def make(
 
 
 def tensors(final: Tensor | tuple[Tensor, Tensor]) -> list[Tensor]:
-    """h, or h and c, without the axis for layers."""
-    return [each.squeeze(0) for each in ((final,) if isinstance(final, Tensor) else final)]
+    """h, or h and c, without the dimension of layers."""
+    return [tensor.squeeze(0) for tensor in ((final,) if isinstance(final, Tensor) else final)]
 
 
-def agree(ways: dict[str, Way], x: Tensor, lengths: Tensor) -> None:
-    """The three that know the lengths say the same."""
-    torch.backends.cudnn.allow_tf32 = False  # two ways to round are not two results
-    near = {"rtol": 0, "atol": 1e-5 if x.dtype == torch.float32 else 0.05}
+def assert_agreement(ways: dict[str, Way], x: Tensor, lengths: Tensor) -> None:
+    """The three ways with lengths must agree."""
+    torch.backends.cudnn.allow_tf32 = False  # TF32 would round differently
+    tolerance = {"rtol": 0, "atol": 1e-5 if x.dtype == torch.float32 else 0.05}
     with torch.no_grad():
         expected = ways["packed"](x, lengths)
         for name in ("seqloom", "loop"):
-            torch.testing.assert_close(ways[name](x, lengths), expected, **near)
+            torch.testing.assert_close(ways[name](x, lengths), expected, **tolerance)
     torch.backends.cudnn.allow_tf32 = True
 
 
-def together(ways: dict[str, Way], x: Tensor, lengths: Tensor, seconds: float) -> dict[str, float]:
-    """Median milliseconds of each, measured alternately so that all meet the same load."""
+def measure_alternately(ways: dict[str, Way], x: Tensor, lengths: Tensor, seconds: float) -> dict[str, float]:
+    """Median milliseconds of each, measured alternately so that all have the same load."""
     rounds = [partial(once, way, x, lengths) for way in ways.values()]
-    for one in rounds * 2:
-        one()
+    for measure in rounds * 2:
+        measure()
     times: list[list[float]] = []
     start = time.perf_counter()
     while time.perf_counter() - start < len(ways) * seconds or len(times) < 5:
-        times.append([one() for one in rounds])
-    return {name: statistics.median(taken) for name, taken in zip(ways, zip(*times, strict=True), strict=True)}
+        times.append([measure() for measure in rounds])
+    return {name: statistics.median(column) for name, column in zip(ways, zip(*times, strict=True), strict=True)}
 
 
 def once(way: Way, x: Tensor, lengths: Tensor) -> float:
-    """Forward and backward, to the weights and to x, from the outputs and the final state."""
+    """Milliseconds of a forward and a backward pass, from the outputs and the final state to the weights and x."""
     x = x.detach().requires_grad_()
-    synchronise(x)
+    synchronize(x)
     start = time.perf_counter()
     y, final = way(x, lengths)
-    (y.sum() + sum(each.sum() for each in final)).backward()
-    synchronise(x)
+    (y.sum() + sum(tensor.sum() for tensor in final)).backward()
+    synchronize(x)
     return 1e3 * (time.perf_counter() - start)
 
 
-def synchronise(x: Tensor) -> None:
+def synchronize(x: Tensor) -> None:
     if x.is_cuda:
         torch.cuda.synchronize()
 

@@ -37,20 +37,20 @@ def main() -> None:
 
 
 def measure(backend: str, call: Callable[[], object]) -> float:
-    taken = []
+    times = []
     with kernels.use(backend):
         for turn in range(25):
-            synchronise()
+            synchronize()
             start = time.perf_counter()
             for _ in range(4):
                 call()
-            synchronise()
+            synchronize()
             if turn > 4:
-                taken.append((time.perf_counter() - start) * 1e3 / 4)
-    return statistics.median(taken)
+                times.append((time.perf_counter() - start) * 1e3 / 4)
+    return statistics.median(times)
 
 
-def synchronise() -> None:
+def synchronize() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

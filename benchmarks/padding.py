@@ -47,22 +47,22 @@ def main() -> None:
 
 
 def measure(data: Path, name: str) -> None:
-    """A line for each split of a data set."""
+    """Print a row for each split of a data set."""
     task, files = SETS[name]
-    chosen = experiment({"task": task, "data": {split: str(data / name / file) for split, file in files.items()}})
-    prepared = Session.prepare(chosen).task
-    assert isinstance(prepared, RowTask)
-    for split, rows in prepared.data.splits.items():
-        all_lengths = rows[prepared.rows].lengths()
-        lengths = np.minimum(all_lengths, chosen.data.max_length or all_lengths.max())
-        seed = chosen.seed if split == TRAIN else 0
-        batches = batches_by_length(lengths, chosen.train.batch_tokens, seed=seed, epoch=0)
-        cells = f"{len(lengths):>8,}{lengths.sum():>10,}{chosen.train.batch_tokens:>8,}{len(batches):>9,}"
+    config = experiment({"task": task, "data": {split: str(data / name / file) for split, file in files.items()}})
+    row_task = Session.prepare(config).task
+    assert isinstance(row_task, RowTask)
+    for split, rows in row_task.data.splits.items():
+        all_lengths = rows[row_task.rows].lengths()
+        lengths = np.minimum(all_lengths, config.data.max_length or all_lengths.max())
+        seed = config.seed if split == TRAIN else 0
+        batches = batches_by_length(lengths, config.train.batch_tokens, seed=seed, epoch=0)
+        cells = f"{len(lengths):>8,}{lengths.sum():>10,}{config.train.batch_tokens:>8,}{len(batches):>9,}"
         print(f"{name:<16}{split:<8}{cells}{padding(lengths, batches):>9.1%}", flush=True)
 
 
 def padding(lengths: Integer[ndarray, " rows"], batches: list[Integer[ndarray, " batch"]]) -> float:
-    """The share of all positions that hold nothing."""
+    """The fraction of positions that are padding."""
     positions = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
     return 1 - int(lengths.sum()) / positions
 

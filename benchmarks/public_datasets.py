@@ -126,10 +126,10 @@ def row(name: str, spec: dict[str, Any], data: Path, seed: int, keep: Path | Non
     if keep is None:
         shutil.rmtree(out.parent)
     suffix = f"   literature {spec['literature']}" if spec["literature"] else ""
-    chosen = f"{scores['chosen_by']} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
+    best = f"{scores['chosen_by']} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
     return (
         f"{name:24s} {split} {score} {scores[split][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
-        f"   (validation: {chosen}){suffix}"
+        f"   (validation: {best}){suffix}"
     )
 
 

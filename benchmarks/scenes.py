@@ -53,16 +53,16 @@ RECIPE: dict[str, Any] = {
 
 def measure(run: Run) -> dict[str, float]:
     """On the test split: exact match, and for correctly generated nouns the fraction whose object is attended to."""
-    chosen = run.experiment.model_copy(
+    config = run.experiment.model_copy(
         update={"data": run.experiment.data.model_copy(update={"corpus": "scenes", "train": ()})}
     )
-    data = chosen.data
-    task = Caption.prepare(chosen, DataSource.resolve(data, chosen.data_spec).hashed())
+    data = config.data
+    task = Caption.prepare(config, DataSource.resolve(data, config.data_spec).hashed())
     test = task.data.splits["test"]
     scenes = [scene for (scene, _), _ in captioned(data.seed, data.corpus_length, data.examples)]
     grid = task.image_grid()
     exact, hits = [], []
-    options = chosen.decode.model_copy(update={"n_best": 1})
+    options = config.decode.model_copy(update={"n_best": 1})
     with torch.inference_mode():
         for rows in task.decoding_batches(test, options):
             hypotheses = task.decode(run.model, task.source_batch(test, rows), options, run.device, attention=True)

@@ -51,15 +51,15 @@ def main() -> None:
     for name, score in SCORES.items():
         settings = {"width": SIZE**0.5} if name == "gaussian" else {}
         attention = Attention(score(SIZE, SIZE, **settings)).to(device, dtype)
-        ways = [partial(attention, query, key, value), partial(written_out, attention, query, key, value)]
-        kernel, written = together(ways, options.seconds)
-        print(f"{name:<24}{kernel:>9.2f}{written:>14.2f}{error(attention, query, key, value):>16.4f}", flush=True)
+        ways = [partial(attention, query, key, value), partial(explicit_attention, attention, query, key, value)]
+        kernel, explicit = measure_alternately(ways, options.seconds)
+        print(f"{name:<24}{kernel:>9.2f}{explicit:>14.2f}{error(attention, query, key, value):>16.4f}", flush=True)
     for name, gaussian in (("one column", OneColumn(SIZE, SIZE)), ("two columns", Gaussian(SIZE, SIZE))):
-        found = error(Attention(gaussian).to(device), query, key, value)
-        print(f"{'gaussian, width 1, ' + name:<47}{found:>16.4f}")
+        largest_error = error(Attention(gaussian).to(device), query, key, value)
+        print(f"{'gaussian, width 1, ' + name:<47}{largest_error:>16.4f}")
 
 
-def written_out(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def explicit_attention(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """softmax(scores) @ value"""
     score = attention.score
     scores = score.scores(score.query(query.unsqueeze(1)), score.key(key.unsqueeze(1)))
@@ -70,29 +70,29 @@ def error(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> fl
     """The largest difference between the context in bfloat16 and in float64."""
     low = [x.bfloat16() for x in (query, key, value)]
     with torch.no_grad():
-        came = attention.bfloat16()(*low).double()
+        actual = attention.bfloat16()(*low).double()
         expected = attention.double()(*(x.double() for x in low))
-    return (came - expected).abs().max().item()
+    return (actual - expected).abs().max().item()
 
 
-def together(ways: list[Callable[[], Tensor]], seconds: float) -> list[float]:
-    """Median milliseconds of each, forward and backward, measured alternately so that all meet the same load."""
+def measure_alternately(ways: list[Callable[[], Tensor]], seconds: float) -> list[float]:
+    """Median milliseconds of each, forward and backward, measured alternately so that all have the same load."""
     times: list[list[float]] = []
     start = time.perf_counter()
     while time.perf_counter() - start < len(ways) * seconds or len(times) < 5:
         times.append([once(way) for way in ways])
-    return [statistics.median(taken) for taken in zip(*times[1:], strict=True)]
+    return [statistics.median(column) for column in zip(*times[1:], strict=True)]
 
 
 def once(way: Callable[[], Tensor]) -> float:
-    synchronise()
+    synchronize()
     start = time.perf_counter()
     way().sum().backward()
-    synchronise()
+    synchronize()
     return 1e3 * (time.perf_counter() - start)
 
 
-def synchronise() -> None:
+def synchronize() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

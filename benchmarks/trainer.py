@@ -47,11 +47,11 @@ def main() -> None:
 
 
 def row(name: str, session: Session, steps: int) -> str:
-    """One case, both ways, step for step."""
+    """A table row of one case; the loop and the trainer alternate."""
     with tempfile.TemporaryDirectory() as folder:
         trainer = session.trainer([RunCheckpointer(Path(folder)).log_event])
         model = copy.deepcopy(trainer.model)
-        hand = Hand(session, model)
+        hand = HandWrittenLoop(session, model)
         ours: list[float] = []
         theirs: list[float] = []
         for number in range(steps + 5):
@@ -63,15 +63,15 @@ def row(name: str, session: Session, steps: int) -> str:
             if number >= 5:
                 theirs.append(between - start)
                 ours.append(after - between)
-    one, other = hand.loss, trainer.progress.recent.loss / max(1, trainer.progress.recent.count)
+    expected, actual = hand.loss, trainer.progress.recent.loss / max(1, trainer.progress.recent.count)
     assert trainer.progress.step == steps + 5
     a, b = 1e3 * statistics.median(theirs), 1e3 * statistics.median(ours)
-    assert abs(hand.last - trainer_last(trainer)) < 1e-6, (one, other)
+    assert abs(hand.last - trainer_last(trainer)) < 1e-6, (expected, actual)
     return f"{name:32s}{a:10.2f}{b:10.2f}{b / a - 1:+10.1%}   {hand.last:.6f}"
 
 
 def trainer_step(trainer: Trainer) -> None:
-    """What `Trainer.run` does for a step that is no validation; an epoch is read again from its start."""
+    """A step of `Trainer.run` without a validation; it repeats the first epoch."""
     trainer.progress.item %= len(trainer.items)
     trainer.step()
     if trainer.progress.step % trainer.config.log_every == 0:
@@ -84,24 +84,23 @@ def trainer_last(trainer: Trainer) -> float:
     return float(trainer.last)  # type: ignore[attr-defined]
 
 
-class Hand:
-    """The loop by hand."""
+class HandWrittenLoop:
+    """A training loop without seqloom's trainer."""
 
     def __init__(self, session: Session, model: torch.nn.Module) -> None:
         self.task, self.model, self.experiment = session.task, model, session.experiment
-        part: Experiment = session.experiment
-        kind = torch.optim.AdamW if part.train.optimizer == "adamw" else torch.optim.Adam
-        decay = part.train.weight_decay if part.train.optimizer == "adamw" else 0.0
+        config: Experiment = session.experiment
+        kind = torch.optim.AdamW if config.train.optimizer == "adamw" else torch.optim.Adam
+        decay = config.train.weight_decay if config.train.optimizer == "adamw" else 0.0
         groups = [
             {"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": decay},
             {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
         ]
-        self.optimizer = kind(groups, lr=part.train.lr, fused=True)
+        self.optimizer = kind(groups, lr=config.train.lr, fused=True)
         self.items, self.state = session.task.epoch(0), None
         self.loss, self.last, self.sums = 0.0, 0.0, [0.0, 0]
 
     def step(self, number: int) -> None:
-        """One step."""
         seed_torch("step", self.experiment.seed, number)  # the same dropout as the trainer's
         batch = self.task.batch(self.items[number % len(self.items)])
         for group in self.optimizer.param_groups:

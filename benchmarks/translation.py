@@ -33,8 +33,8 @@ Values = dict[str, Any]
 
 DECODE: Values = {"beam_size": 4, "max_length": 64}
 
-# The embedded task: a recipe for each cell, the same for all scores. (At the GRU's rate most RNNs and LSTMs learn as
-# fast; a few, such as the tanh RNN with the dot product or the LSTM with the Gaussian score, now and then don't.)
+# The embedded task: a recipe for each cell, the same for all scores. (At the GRU's learning rate most RNNs and LSTMs
+# train as fast; a few, such as the tanh RNN with the dot product or the LSTM with the Gaussian score, sometimes don't.)
 CELLS = ("rnn", "lstm", "gru")
 RECURRENT: Values = {"dim": 64, "hidden": 128}
 FAST: Values = {"batch_tokens": 1024, "epochs": 10, "validate_every": 300, "lr": 2e-3}
@@ -44,8 +44,8 @@ RECURRENT_TRAIN = {"rnn": SLOW, "lstm": WARMED, "gru": FAST}
 TRANSFORMER: Values = {"arch": "transformer", "size": "small", "depth": 2}
 TRANSFORMER_TRAIN: Values = {**FAST, "lr": 1e-3}
 
-# One decoder that looks, and two that can't: all these know is the state they begin in, or also the mean of the source.
-LOOKING: dict[str, Values] = {
+# One decoder with attention and two without: these have the initial state alone, or also the mean of the source.
+ATTENTION: dict[str, Values] = {
     "additive": {"attention": "additive"},
     "none, first state": {"attention": "none"},
     "none, mean at every step": {"attention": "none", "context_pool": "mean"},
@@ -69,23 +69,23 @@ MULTI30K: Values = {
 # scores ------------------------------------------------------------------------------------------------------------
 
 
-def scores(bench: Bench, cells: Sequence[str], chosen: Sequence[str], budget: float) -> None:
-    """Every cell with every score; the Transformer has its own."""
+def scores(bench: Bench, cells: Sequence[str], score_names: Sequence[str], budget: float) -> None:
+    """Train every cell with every score; the Transformer has its own score."""
     head("model", "score", "exact match", "BLEU", "seconds", "steps", "parameters")
     for cell in cells:
-        for score, model, train in recipes(cell, chosen):
+        for score, model, train in recipes(cell, score_names):
             run = bench.trained(f"scores-{cell}-{score}", model=model, train=train)
             test, cost = run.scores["test"], run.scores["cost"]
             measured = f"{test['exact_match']:.3f}", f"{test['bleu']:.1f}", seconds(run, budget)
             row(cell, score, *measured, cost["steps"], f"{cost['parameters']:,}")
 
 
-def recipes(cell: str, chosen: Sequence[str]) -> Iterator[tuple[str, Values, Values]]:
-    """The scores of one kind of decoder, each with its model and its training."""
+def recipes(cell: str, score_names: Sequence[str]) -> Iterator[tuple[str, Values, Values]]:
+    """The scores of one kind of decoder, each with its model and training settings."""
     if cell == "transformer":
         yield "scaled-dot", TRANSFORMER, TRANSFORMER_TRAIN
         return
-    for score in chosen:
+    for score in score_names:
         yield score, {"arch": cell, "attention": score, **RECURRENT}, RECURRENT_TRAIN[cell]
 
 
@@ -93,61 +93,65 @@ def recipes(cell: str, chosen: Sequence[str]) -> Iterator[tuple[str, Values, Val
 
 
 def copies(bench: Bench, lengths: Sequence[int]) -> None:
-    """Random letters written again: how many a vector can hold."""
+    """Copies of random letters: how many a vector can represent."""
     head("letters, up to", "attention", "exact match", "by number of letters", "seconds")
     for length in lengths:
-        for looking, keys in LOOKING.items():
+        for attention, keys in ATTENTION.items():
             run = bench.trained(
-                f"copy-{length}-{slug(looking)}",
+                f"copy-{length}-{slug(attention)}",
                 model={"arch": "gru", **RECURRENT, **keys},
                 data={**COPY, "corpus_length": length},
                 train=COPY_TRAIN,
             )
-            found = tested(run)
-            bins = (f"{span(each)}: {each['exact_match']:.2f}" for each in found.details["by_length"])
-            row(length, looking, f"{found.scores['exact_match']:.3f}", ", ".join(bins), seconds(run))
+            evaluation = evaluate_test_split(run)
+            bins = (f"{span(bin_)}: {bin_['exact_match']:.2f}" for bin_ in evaluation.details["by_length"])
+            row(length, attention, f"{evaluation.scores['exact_match']:.3f}", ", ".join(bins), seconds(run))
 
 
-def tested(run: Run) -> Evaluation:
-    """The test split of a run's corpus, with its details, which a run keeps of the validation split alone."""
+def evaluate_test_split(run: Run) -> Evaluation:
+    """Evaluate the test split with its details, which a run saves for the validation split alone."""
     task = Session.prepare(run.experiment).task
     with torch.inference_mode():
         return task.evaluate(run.model, "test", run.device)
 
 
-def span(of: Mapping[str, float]) -> str:
+def span(bin_: Mapping[str, float]) -> str:
     """The source lengths of a bin."""
-    return f"{of['from']}" if of["from"] == of["to"] else f"{of['from']} to {of['to']}"
+    return f"{bin_['from']}" if bin_["from"] == bin_["to"] else f"{bin_['from']} to {bin_['to']}"
 
 
-def longer(bench: Bench) -> None:
-    """Numbers of up to four digits learned; then longer ones asked."""
-    asked = (f"{digits} digits: exact, chrF" for digits in UNSEEN_DIGITS)
-    head("attention", f"up to {SEEN_DIGITS} digits, unseen: exact, chrF", *asked, "seconds")
+def longer_numbers(bench: Bench) -> None:
+    """Train on numbers of up to four digits and evaluate longer ones."""
+    columns = (f"{digits} digits: exact, chrF" for digits in UNSEEN_DIGITS)
+    head("attention", f"up to {SEEN_DIGITS} digits, unseen: exact, chrF", *columns, "seconds")
     files = [numbers(bench, digits) for digits in UNSEEN_DIGITS]
-    for looking, keys in LOOKING.items():
+    for attention, keys in ATTENTION.items():
         run = bench.trained(
-            f"numbers-{slug(looking)}",
+            f"numbers-{slug(attention)}",
             model={"arch": "gru", **RECURRENT, **keys},
             data={"corpus_length": SEEN_DIGITS},
             train=FAST,
         )
-        found = [run.scores["test"], *(run.evaluate(file).scores for file in files)]
-        row(looking, *(f"{each['exact_match']:.3f}, {each['chrf']:.1f}" for each in found), seconds(run))
+        scores_by_file = [run.scores["test"], *(run.evaluate(file).scores for file in files)]
+        row(
+            attention,
+            *(f"{scores_['exact_match']:.3f}, {scores_['chrf']:.1f}" for scores_ in scores_by_file),
+            seconds(run),
+        )
 
 
 def numbers(bench: Bench, digits: int) -> Path:
-    """Numbers of so many digits in English and French, as a file of pairs."""
+    """Write a file of pairs: numbers with this number of digits in English and French."""
     path = bench.folder / f"{digits}-digits.tsv"
-    drawn = Random(bench.seed).sample(range(10 ** (digits - 1), 10**digits), UNSEEN)
+    sampled = Random(bench.seed).sample(range(10 ** (digits - 1), 10**digits), UNSEEN)
     path.write_text(
-        "".join(f"{in_words(number, 'en')}\t{in_words(number, 'fr')}\n" for number in drawn), encoding="utf-8"
+        "".join(f"{in_words(number, 'en')}\t{in_words(number, 'fr')}\n" for number in sampled), encoding="utf-8"
     )
     return path
 
 
 def slug(name: str) -> str:
-    """A name for a folder."""
+    """The name of a folder."""
     return name.replace(",", "").replace(" ", "-")
 
 
@@ -155,15 +159,15 @@ def slug(name: str) -> str:
 
 
 def multi30k(bench: Bench, data: Path, budget: float) -> None:
-    """Photographs described, English to German."""
+    """Descriptions of photographs, English to German."""
     valid = data / "val.en-de.tsv"
     run = bench.trained("multi30k", data / "train.en-de.tsv", valid=valid, **MULTI30K)
     head("decoding", "BLEU on val", "chrF", "seconds of training", "steps", "parameters", "signature")
     cost = run.scores["cost"]
     for name, beam in (("greedy", 1), ("beam 5", 5)):
-        found = run.evaluate(valid, decode={"beam_size": beam})
-        measured = f"{found.scores['bleu']:.2f}", f"{found.scores['chrf']:.2f}", seconds(run, budget)
-        signature = found.details["signatures"]["bleu"].replace("|", r"\|")
+        evaluation = run.evaluate(valid, decode={"beam_size": beam})
+        measured = f"{evaluation.scores['bleu']:.2f}", f"{evaluation.scores['chrf']:.2f}", seconds(run, budget)
+        signature = evaluation.details["signatures"]["bleu"].replace("|", r"\|")
         row(name, *measured, cost["steps"], f"{cost['parameters']:,}", f"`{signature}`")
 
 
@@ -200,7 +204,7 @@ def main() -> None:
 
 
 def measure(bench: Bench, options: argparse.Namespace) -> None:
-    """What was asked for."""
+    """Run the selected command."""
     if options.command == "scores":
         scores(bench, options.cells, options.scores, options.budget)
     if options.command == "multi30k":
@@ -208,7 +212,7 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
     if options.command == "bottleneck" and "copy" in options.corpora:
         copies(bench, options.lengths)
     if options.command == "bottleneck" and "numbers" in options.corpora:
-        longer(bench)
+        longer_numbers(bench)
 
 
 if __name__ == "__main__":
