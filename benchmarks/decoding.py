@@ -246,13 +246,13 @@ def in_turns(calls: tuple[Callable[[], object], ...], rounds: int, machine: Mach
 def step_times(model: EncoderDecoder, source: Tensor, steps: int) -> list[float]:
     """Seconds from one step to the next of a greedy search."""
     ticks: list[float] = []
-    next_token_logits = model.next
+    next_token_logits = model.next_token_logits
 
     def recording(tokens: Tensor, state: object, lengths: Tensor | None = None) -> object:
         ticks.append(time.perf_counter())
         return next_token_logits(tokens, state, lengths)
 
-    with patch.object(model, "next", recording):
+    with patch.object(model, "next_token_logits", recording):
         our_turn(model, source, Work(steps=steps + 1))()
     return [after - before for before, after in pairwise(ticks)]
 
