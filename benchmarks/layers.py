@@ -41,7 +41,7 @@ def cases(device: torch.device, dtype: torch.dtype):
         module = module.to(device, dtype)
         if isinstance(module, nn.RNNBase):
             # After `to` with a new precision the weights are not contiguous, which slows torch.nn. In bfloat16 this
-            # does nothing (torch.backends.cudnn does not list it), so torch.nn warns and copies its weights at each call.
+            # has no effect (torch.backends.cudnn does not list it), so torch.nn warns and copies its weights each call.
             module.flatten_parameters()
         return module
 

@@ -103,7 +103,11 @@ def test_a_repeated_example_is_shown_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 # Decoding options ------------------------------------------------------------------------------------------------
 
-PAIRS = [f"one {one} {two}\tun {one[::-1]} {two}\n" for one in ("red", "green", "blue") for two in ("box", "disc")] * 3
+PAIRS = [
+    f"one {color} {shape}\tun {color[::-1]} {shape}\n"
+    for color in ("red", "green", "blue")
+    for shape in ("box", "disc")
+] * 3
 
 
 def config(folder: Path, arch: str = "transformer", tokenizer: str = "word", **decode: Any) -> Any:

@@ -127,8 +127,8 @@ def test_the_model_is_built_as_configured(characters: str, stem: type, spelling:
 def test_unknown_words_are_distinguished_by_their_letters(characters: str, apart: bool, tmp_path: Path) -> None:
     trainer = Session.prepare(span_config(tmp_path, characters=characters)).trainer([])
     with torch.inference_mode():
-        one, two = trainer.task.predict(trainer.model.eval(), ["Adaa", "Romeo"], CPU)
-    assert (one["probabilities"] != two["probabilities"]) == apart
+        first, second = trainer.task.predict(trainer.model.eval(), ["Adaa", "Romeo"], CPU)
+    assert (first["probabilities"] != second["probabilities"]) == apart
 
 
 def test_a_long_sentence_is_tagged_in_chunks() -> None:
