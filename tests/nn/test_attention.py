@@ -259,7 +259,7 @@ def test_dropout_drops_weights_in_training_only(name):
 
 
 @pytest.mark.parametrize(
-    ("shapes", "lengths", "sentence"),
+    ("shapes", "lengths", "message"),
     [
         (((2, 3, 5), (2, 4, 4), (2, 4, 1)), None, r"query has 5 features per step \(its last dimension\); expected 4"),
         (((2, 3, 4), (2, 4, 6), (2, 4, 1)), None, r"key has 6 features per step \(its last dimension\); expected 4"),
@@ -275,9 +275,9 @@ def test_dropout_drops_weights_in_training_only(name):
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_invalid_input_is_an_error(shapes, lengths, sentence):
+def test_invalid_input_is_an_error(shapes, lengths, message):
     inputs = [torch.randn(shape) for shape in shapes]
-    with pytest.raises(ArgumentError, match=f"^Attention: {sentence}"):
+    with pytest.raises(ArgumentError, match=f"^Attention: {message}"):
         Attention(ScaledDot(4, 4))(*inputs, None if lengths is None else torch.tensor(lengths))
 
 

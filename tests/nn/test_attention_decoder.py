@@ -190,8 +190,8 @@ def test_recorded_attention_is_aligned(context: str, input_feeding: bool) -> Non
 
     with record("attention") as seen:
         state = layer.start(source, SOURCE_LENGTHS)
-        for piece in x.split([1, 3, 2], dim=1):
-            _, state = layer(piece, state=state)
+        for chunk in x.split([1, 3, 2], dim=1):
+            _, state = layer(chunk, state=state)
     assert_close(seen["attention"]["context.memory"]["weights"], weights)
 
 

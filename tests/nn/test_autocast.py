@@ -35,9 +35,9 @@ def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
     """A decoder that attends to the outputs of an encoder before each step, with an additive score."""
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context, combine = AttentionBefore(SIZE, SIZE, "additive"), ConcatCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, combine, LearnedBridge(SIZE, body))
+    attention_decoder = AttentionDecoder(body, context, combine, LearnedBridge(SIZE, body))
     stems = TokenEmbedding(WORDS, SIZE), TokenEmbedding(TAGS, SIZE)
-    model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerToken(2 * SIZE, TAGS))
+    model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], attention_decoder, PerToken(2 * SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, TARGET, LENGTHS, LENGTHS).mean
 
 

@@ -19,11 +19,11 @@ def complaint(layer: Layer, *arguments: Any) -> str:
     """The error message of a layer, which is one line and begins with the name of the layer."""
     with pytest.raises(ArgumentError) as caught:
         layer(*arguments)
-    sentence = str(caught.value)
-    assert sentence.startswith(f"{type(layer).__name__}: ")
-    assert sentence[-1] in ".?"
-    assert "\n" not in sentence
-    return sentence.removeprefix(f"{type(layer).__name__}: ")
+    message = str(caught.value)
+    assert message.startswith(f"{type(layer).__name__}: ")
+    assert message[-1] in ".?"
+    assert "\n" not in message
+    return message.removeprefix(f"{type(layer).__name__}: ")
 
 
 def ready(case: Case) -> tuple[Layer, torch.Tensor, torch.Tensor, State]:
@@ -75,9 +75,9 @@ def test_invalid_lengths_are_an_error(case: Case) -> None:
 def test_a_state_of_another_layer_is_an_error(case: Case) -> None:
     layer, x, _, begin = ready(case)
     names = sorted(layer.state_shapes())
-    sentence = complaint(layer, x, None, State(stranger=torch.zeros(ROWS, 3)))
+    message = complaint(layer, x, None, State(stranger=torch.zeros(ROWS, 3)))
     expected = f"{names or 'none'}: is it the state of another layer?"
-    assert sentence == f"state has the tensors ['stranger']; expected {expected}"
+    assert message == f"state has the tensors ['stranger']; expected {expected}"
     for name in fixed_names(layer):
         tensor = begin[name]
         wider = State({**begin, name: tensor.unsqueeze(1)}, position=begin.position)
@@ -113,5 +113,5 @@ def test_more_steps_than_the_maximum_after_earlier_ones_are_an_error(case: Case)
     most = layer.traits.max_length
     long = x[:, :1].expand(-1, most, *x.shape[2:])
     _, state = layer(long[:, :2], None, begin)
-    sentence = complaint(layer, long, None, state)
-    assert sentence.endswith(f" has {most} steps after 2 earlier ones; expected at most {most} in all.")
+    message = complaint(layer, long, None, state)
+    assert message.endswith(f" has {most} steps after 2 earlier ones; expected at most {most} in all.")

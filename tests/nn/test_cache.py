@@ -86,21 +86,21 @@ def test_each_row_writes_at_its_own_position():
 
 @torch.no_grad()
 @given(
-    pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6), grouped=st.booleans()
+    chunks=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6), grouped=st.booleans()
 )
-def test_ragged_rows_are_written_in_place(pieces, grouped):
+def test_ragged_rows_are_written_in_place(chunks, grouped):
     """As in the conformance suite, but without gradients, where steps share storage."""
     layer = causal(kv_heads=2 if grouped else None, rotary=Rotary(2))
-    ends = torch.tensor(pieces).cumsum(0)
+    ends = torch.tensor(chunks).cumsum(0)
     x = random(3, int(ends[-1].max()) or 1, 8)
     whole, _ = layer(x, ends[-1])
     state, start = None, torch.zeros(3, dtype=torch.int64)
     for stop in ends:
         lengths = stop - start
-        piece = random(3, int(lengths.max()) + 1, 8)
+        chunk = random(3, int(lengths.max()) + 1, 8)
         for row in range(3):
-            piece[row, : lengths[row]] = x[row, start[row] : stop[row]]
-        y, state = layer(piece, lengths, state)
+            chunk[row, : lengths[row]] = x[row, start[row] : stop[row]]
+        y, state = layer(chunk, lengths, state)
         for row in range(3):
             assert_close(y[row, : lengths[row]], whole[row, start[row] : stop[row]])
         start = stop

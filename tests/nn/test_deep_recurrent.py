@@ -103,7 +103,7 @@ def test_registries_hold_the_names_of_the_config() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "sentence"),
+    ("settings", "error", "message"),
     [
         ({"cell": "lsmt"}, UnknownName, r"unknown cell 'lsmt'\. Did you mean 'lstm'\?"),
         ({"connection": "resdual"}, UnknownName, r"unknown connection 'resdual'\. Did you mean 'residual'\?"),
@@ -117,6 +117,6 @@ def test_registries_hold_the_names_of_the_config() -> None:
         ({"zoneout": 2.0}, ArgumentError, r"Recurrent: zoneout is 2\.0; expected a probability"),
     ],
 )
-def test_invalid_settings_are_errors(settings: dict[str, object], error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=sentence):
+def test_invalid_settings_are_errors(settings: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         recurrent_stack(**{"cell": "lstm", "input_size": 3, "hidden_size": 4, **settings})

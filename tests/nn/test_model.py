@@ -38,29 +38,29 @@ parts = TransformerConfig(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0
 
 def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
     """A bidirectional GRU encoder and a GRU decoder that attends before each step."""
-    reader = Bidirectional(Recurrent(GRU(SIZE, 5)), Recurrent(GRU(SIZE, 5)))
+    encoder_ = Bidirectional(Recurrent(GRU(SIZE, 5)), Recurrent(GRU(SIZE, 5)))
     body = Recurrent(GRU(SIZE + 10, SIZE))
-    writer = AttentionDecoder(
-        body, AttentionBefore(SIZE, 10, "additive"), ConcatCombine(10, SIZE), choose_bridge(reader, body)
+    decoder_ = AttentionDecoder(
+        body, AttentionBefore(SIZE, 10, "additive"), ConcatCombine(10, SIZE), choose_bridge(encoder_, body)
     )
     return EncoderDecoder(
         stem or TokenEmbedding(SOURCE_WORDS, SIZE),
-        reader,
+        encoder_,
         TokenEmbedding(words, SIZE),
-        writer,
+        decoder_,
         PerToken(10 + SIZE, words),
     )
 
 
 def luong() -> EncoderDecoder:
     """Deep LSTMs with a copied state, input feeding and tied embeddings."""
-    reader = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
+    encoder_ = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     body = Stack([Recurrent(LSTM(2 * SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     context, combine = AttentionAfter(SIZE, SIZE, "bilinear"), TanhCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, combine, choose_bridge(reader, body), input_feeding=True)
+    decoder_ = AttentionDecoder(body, context, combine, choose_bridge(encoder_, body), input_feeding=True)
     words = TokenEmbedding(WORDS, SIZE)
     return EncoderDecoder(
-        TokenEmbedding(SOURCE_WORDS, SIZE), reader, words, writer, PerToken(SIZE, WORDS, tied=words.embedding)
+        TokenEmbedding(SOURCE_WORDS, SIZE), encoder_, words, decoder_, PerToken(SIZE, WORDS, tied=words.embedding)
     )
 
 
@@ -273,12 +273,12 @@ def small_transformer() -> EncoderDecoder:
 
 
 def small_gru() -> EncoderDecoder:
-    reader = Bidirectional(Recurrent(GRU(16, 16)), Recurrent(GRU(16, 16)))
+    encoder_ = Bidirectional(Recurrent(GRU(16, 16)), Recurrent(GRU(16, 16)))
     body = Recurrent(GRU(16 + 32, 32))
-    writer = AttentionDecoder(
-        body, AttentionBefore(32, 32, "additive"), ConcatCombine(32, 32), choose_bridge(reader, body)
+    decoder_ = AttentionDecoder(
+        body, AttentionBefore(32, 32, "additive"), ConcatCombine(32, 32), choose_bridge(encoder_, body)
     )
-    return EncoderDecoder(TokenEmbedding(6, 16), reader, TokenEmbedding(6, 16), writer, PerToken(64, 6))
+    return EncoderDecoder(TokenEmbedding(6, 16), encoder_, TokenEmbedding(6, 16), decoder_, PerToken(64, 6))
 
 
 @pytest.mark.usefixtures("unchecked")  # hundreds of similar steps
@@ -390,18 +390,18 @@ def test_an_embedding_shared_by_both_stems_stays_shared(change: str) -> None:
 @pytest.mark.parametrize("stem", [ImageCNN(3, SIZE, widths=(4,)), PatchEmbedding(3, SIZE, 4)], ids=["grid", "patches"])
 def test_an_image_can_be_the_source(stem) -> None:
     model = ready(lambda: bahdanau(stem))
-    pictures = torch.rand(3, 3, 8, 12, dtype=torch.float64)
+    images_ = torch.rand(3, 3, 8, 12, dtype=torch.float64)
     regions = torch.Size(stem.regions(8, 12)).numel()
     with record("attention") as seen:
-        whole = model.loss(pictures, TOKENS, TARGET, None, LENGTHS)
+        whole = model.loss(images_, TOKENS, TARGET, None, LENGTHS)
     weights = seen["attention"]["decoder.context.memory"]["weights"]
     assert weights.shape == (3, 1, 6, regions)
     assert_close(weights.sum(dim=3), torch.ones(3, 1, 6, dtype=torch.float64))
     with pytest.raises(ArgumentError, match="lengths is given; expected None"):
-        model.loss(pictures, TOKENS, TARGET, torch.tensor([1, 2, 1]), LENGTHS)
-    state = model.start(pictures[1:2])
+        model.loss(images_, TOKENS, TARGET, torch.tensor([1, 2, 1]), LENGTHS)
+    state = model.start(images_[1:2])
     scores, _ = model.step(TOKENS[1:2], state)
-    assert_close(scores, model.step(TOKENS, model.start(pictures))[0][1:2])
+    assert_close(scores, model.step(TOKENS, model.start(images_))[0][1:2])
     whole.total.backward()
     assert all(weight.grad is not None for weight in model.parameters())
 
@@ -431,8 +431,8 @@ def test_models_predict_classes_and_tags_of_tokens_and_classes_of_images() -> No
     ]
     assert classifier.loss(TOKENS, torch.tensor([0, 2, 1]), LENGTHS).count == 3
 
-    both = Bidirectional(Recurrent(GRU(SIZE, 3)), Recurrent(GRU(SIZE, 3)))
-    tagger = Model(TokenEmbedding(WORDS, SIZE), both, CRF(6, 4)).eval()
+    directions = Bidirectional(Recurrent(GRU(SIZE, 3)), Recurrent(GRU(SIZE, 3)))
+    tagger = Model(TokenEmbedding(WORDS, SIZE), directions, CRF(6, 4)).eval()
     assert tagger.predict(TOKENS, LENGTHS).shape == (3, 6)
 
     image_classifier = Model(ImageCNN(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()

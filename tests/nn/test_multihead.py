@@ -224,7 +224,7 @@ def test_attention_that_is_not_causal_has_no_state():
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "message"),
     [
         (
             lambda: SelfAttention(8, heads=3),
@@ -260,8 +260,8 @@ def test_attention_that_is_not_causal_has_no_state():
         ),
     ],
 )
-def test_invalid_settings_are_errors(make, sentence):
-    with pytest.raises(ArgumentError, match=f"^{sentence}"):
+def test_invalid_settings_are_errors(make, message):
+    with pytest.raises(ArgumentError, match=f"^{message}"):
         make()
 
 

@@ -261,7 +261,7 @@ def test_recorded_weights_sum_to_one(name):
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "message"),
     [
         (lambda: Cosine(3, 3, temperature=0.0), r"Cosine: temperature is 0\.0; expected a number above 0\."),
         (lambda: Gaussian(3, 3, width=-1.0), r"Gaussian: width is -1\.0; expected a number above 0\."),
@@ -271,8 +271,8 @@ def test_recorded_weights_sum_to_one(name):
         (lambda: Dot(3, 3, key_heads=0), r"Dot: key_heads is 0; expected a whole number, at least 1\."),
     ],
 )
-def test_an_invalid_setting_is_an_error(make, sentence):
-    with pytest.raises(ArgumentError, match=f"^{sentence}$"):
+def test_an_invalid_setting_is_an_error(make, message):
+    with pytest.raises(ArgumentError, match=f"^{message}$"):
         make()
 
 

@@ -90,9 +90,9 @@ def transposed(name: str, theirs: nn.Module, into: tuple[str, ...] = ("",)) -> d
     """Its "Conv1D" stores W as [in, out], with several maps side by side."""
     weights, biases = theirs.weight.T.chunk(len(into)), theirs.bias.chunk(len(into))
     return {
-        f"{name}{part}.{kind}": piece
+        f"{name}{part}.{kind}": chunk
         for part, weight, bias in zip(into, weights, biases, strict=True)
-        for kind, piece in (("weight", weight), ("bias", bias))
+        for kind, chunk in (("weight", weight), ("bias", bias))
     }
 
 

@@ -103,9 +103,9 @@ ours_without_equivalent = {
 }
 
 
-@pytest.mark.parametrize(("sentence", "layer"), ours_without_equivalent.items(), ids=ours_without_equivalent)
-def test_a_layer_without_an_equivalent_is_an_error(sentence: str, layer: Layer) -> None:
-    with pytest.raises(NoEquivalent, match=sentence) as caught:
+@pytest.mark.parametrize(("message", "layer"), ours_without_equivalent.items(), ids=ours_without_equivalent)
+def test_a_layer_without_an_equivalent_is_an_error(message: str, layer: Layer) -> None:
+    with pytest.raises(NoEquivalent, match=message) as caught:
         to_torch(layer)
     assert " has no equivalent in torch.nn: " in str(caught.value)
     assert str(caught.value).endswith(".")
@@ -139,9 +139,9 @@ theirs_without_equivalent = {
 }
 
 
-@pytest.mark.parametrize(("sentence", "module"), theirs_without_equivalent.items(), ids=theirs_without_equivalent)
-def test_a_module_without_an_equivalent_is_an_error(sentence: str, module: nn.Module) -> None:
-    with pytest.raises(NoEquivalent, match=sentence):
+@pytest.mark.parametrize(("message", "module"), theirs_without_equivalent.items(), ids=theirs_without_equivalent)
+def test_a_module_without_an_equivalent_is_an_error(message: str, module: nn.Module) -> None:
+    with pytest.raises(NoEquivalent, match=message):
         from_torch(module)
 
 

@@ -153,7 +153,7 @@ def test_images_in_two_splits_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("name", "message"),
     [
         ("photos/99.png", r"photos/99\.png: is not there\. Check the name and the folder\.$"),
         ("two\nlines\x1b.png", r"/two\\nlines\\x1b\.png': is not there\. Check the name and the folder\.$"),
@@ -161,9 +161,9 @@ def test_images_in_two_splits_are_reported(tmp_path: Path) -> None:
         ("grid.npy", r"grid\.npy is features of width 5, but this run was trained on an image\. Name another file\.$"),
     ],
 )
-def test_predict_refuses_an_input_that_is_no_image(images_run: Run, name: str, sentence: str) -> None:
+def test_predict_refuses_an_input_that_is_no_image(images_run: Run, name: str, message: str) -> None:
     np.save(images_run.folder.parent / "grid.npy", np.zeros((2, 2, WIDTH), np.float32))
-    with pytest.raises(UserError, match=sentence) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         images_run.predict([photo(images_run, "photos/0.png"), photo(images_run, name)])
     assert "\n" not in str(caught.value)
 
@@ -215,11 +215,11 @@ def test_predictions_for_grids_do_not_depend_on_the_batch(features_run: Run) -> 
 def test_features_of_another_width_are_refused(features_run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "wide.npy", np.zeros((2, 2, WIDTH + 1), np.float32))
     Image.new("RGB", (9, 9)).save(tmp_path / "photo.png")
-    for name, sentence in (
+    for name, message in (
         ("wide.npy", r"is features of width 6, but this run was trained on features of width 5\. Name another file\.$"),
         ("photo.png", r"is an image, but this run was trained on features of width 5\. Name another file\.$"),
     ):
-        with pytest.raises(UserError, match=sentence):
+        with pytest.raises(UserError, match=message):
             features_run.predict([str(tmp_path / name)])
 
 
