@@ -46,7 +46,7 @@ def decode(layer: SelfAttention, steps: int) -> list[float]:
 
 
 def concatenate(stored: Tensor, new: Tensor, state: State) -> Tensor:
-    return torch.cat([stored, new], dim=1) if state.max_position else new
+    return torch.cat([stored, new], dim=2) if state.max_position else new
 
 
 if __name__ == "__main__":
