@@ -25,7 +25,7 @@ def report(run: str) -> None:
 
     folder, console = Path(run), stdout()
     summary = write_report(folder)
-    for line in summary.lines(min(console.width, 100)):
+    for line in summary.lines(min(console.width, 100) if console.is_terminal else 100):
         console.print(line, soft_wrap=True)
     console.print()
     files = [str(folder / name) for name in (REPORT, *summary.details.drawings())]

@@ -173,6 +173,7 @@ def explain(invalid: ValidationError, explicit: Nested, config: type[Experiment]
         return ConfigError.of(unknown_key(key, explicit))
     if kind == "literal_error":
         return ConfigError.of(not_a_choice(key, error["input"], config.choices(key)))
+    context |= {name: f"{limit:g}" for name, limit in context.items() if isinstance(limit, float)}
     for name in {"min_length", "max_length"} & context.keys():
         context[name] = counted(context[name], "character")
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**context)
