@@ -39,11 +39,11 @@ class Origin:
     @staticmethod
     def of(part: object) -> "Origin":
         """The origin of a class, a function, or an object (by its class)."""
-        defined = definition(part)
-        module, name = defined.__module__ or "__main__", defined.__qualname__ if defined is part else ""
-        path = file_of(defined)
+        definition = definition_of(part)
+        module, name = definition.__module__ or "__main__", definition.__qualname__ if definition is part else ""
+        path = file_of(definition)
         if path is None:
-            return Origin(module, "", source_hash(defined), location_of(part), name=name)
+            return Origin(module, "", source_hash(definition), location_of(part), name=name)
         digest = vars(sys.modules.get(module, sys)).get(EXECUTED) or code_hash(path, module=module)
         return Origin(module, path.name, digest, location_of(part), str(path), name)
 
@@ -67,21 +67,21 @@ class Origin:
 
 def location_of(part: object) -> str:
     """File and line of a definition; of the calling code, for an object and for what a library defines."""
-    defined = definition(part)
-    path = file_of(defined)
-    is_foreign = defined.__module__ == "builtins" if path is None else is_library(str(path))
-    if is_foreign or defined is type(part):
+    definition = definition_of(part)
+    path = file_of(definition)
+    is_foreign = definition.__module__ == "builtins" if path is None else is_library(str(path))
+    if is_foreign or definition is type(part):
         caller = calling_frame()
         return f"{short_path(caller.f_code.co_filename)}:{caller.f_lineno}"
     if path is None:
-        return defined.__module__ or "__main__"
+        return definition.__module__ or "__main__"
     try:
-        return f"{short_path(path)}:{inspect.getsourcelines(defined)[1]}"
+        return f"{short_path(path)}:{inspect.getsourcelines(definition)[1]}"
     except (OSError, TypeError):
         return short_path(path)
 
 
-def definition(part: object) -> type | FunctionType:
+def definition_of(part: object) -> type | FunctionType:
     """The class or function behind a decorated or partial function; the class of an object."""
     while isinstance(part, partial):
         part = part.func
@@ -89,11 +89,11 @@ def definition(part: object) -> type | FunctionType:
     return part if isinstance(part, type | FunctionType) else type(part)
 
 
-def file_of(defined: type | FunctionType) -> Path | None:
+def file_of(definition: type | FunctionType) -> Path | None:
     try:
-        path = inspect.getsourcefile(defined)
+        path = inspect.getsourcefile(definition)
     except (OSError, TypeError):
-        path = getattr(sys.modules.get(defined.__module__), "__file__", None)
+        path = getattr(sys.modules.get(definition.__module__), "__file__", None)
     return Path(path) if path is not None and Path(path).is_file() else None
 
 
@@ -128,10 +128,10 @@ def calling_frame() -> FrameType:
 # Hashes --------------------------------------------------------------------------------------------------------------
 
 
-def source_hash(defined: type | FunctionType) -> str:
+def source_hash(definition: type | FunctionType) -> str:
     """The SHA-256 of a definition that has no file; random if its source is unknown."""
     try:
-        return sha256(inspect.getsource(defined).encode()).hexdigest()
+        return sha256(inspect.getsource(definition).encode()).hexdigest()
     except (OSError, TypeError):
         return os.urandom(16).hex()
 
