@@ -147,7 +147,7 @@ def test_a_flipped_byte_in_any_file_is_refused(copy: Path) -> None:
         content = (copy / name).read_bytes()
         middle = len(content) // 2
         (copy / name).write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
-        with pytest.raises(RunError, match=r"damaged, its SHA-256 is not that of manifest\.json") as wrong:
+        with pytest.raises(RunError, match=r"damaged: its SHA-256 is not the one in manifest\.json") as wrong:
             seqloom.load(copy)
         assert str(copy / name) in str(wrong.value)
         assert "\n" not in str(wrong.value)

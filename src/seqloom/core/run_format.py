@@ -1,7 +1,7 @@
-"""A run is a folder: the files in it, and whether they are complete and unchanged. Nothing here needs torch.
+"""The folder of a run: its files, and the check that they are complete and unchanged. Nothing here needs torch.
 
 manifest.json            format version, task, versions, user-defined parts, SHA-256 of each file that predict needs;
-                         its rename commits
+                         its rename is the commit
 experiment.toml          the resolved config
 vocabulary/              tokenizer, labels, characters: as the task needs
 model-HASH.safetensors   the best weights so far
@@ -56,7 +56,7 @@ def are_unique(parts: tuple["RecordedPart", ...]) -> bool:
     return len({(part.kind, part.name) for part in parts}) == len(parts)
 
 
-Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,59}$")]  # of a task, which may be unknown here, or a kind
+Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,59}$")]  # of a kind of part, or a task that may be unknown
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 ShortText = Annotated[str, Field(min_length=1, max_length=MAX_NAME), Predicate(str.isprintable)]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_PARAMETERS)]
@@ -195,7 +195,7 @@ def verify(folder: Path) -> Manifest:
         except OSError as error:
             raise cannot_read(path, error) from None
         if actual != expected:
-            message = f"damaged, its SHA-256 is not that of {MANIFEST}"
+            message = f"damaged: its SHA-256 is not the one in {MANIFEST}"
             raise RunError(message, "Restore the file from a copy", location=path)
     return manifest
 

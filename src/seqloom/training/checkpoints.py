@@ -104,7 +104,7 @@ def verify(path: Path) -> None:
     for name, expected in hashes.items():
         file = path / Path(name).name
         if not file.is_file() or sha256(file) != expected:
-            raise RunError(f"damaged, its SHA-256 is not that of {MANIFEST}", advice, location=file)
+            raise RunError(f"damaged: its SHA-256 is not the one in {MANIFEST}", advice, location=file)
 
 
 def prune(folder: Path, keep: int, also_keep: Collection[int] = ()) -> None:
