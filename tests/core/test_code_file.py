@@ -126,7 +126,7 @@ def test_a_folder_or_a_pipe_is_refused(folder: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
 def test_a_file_without_permission_is_refused() -> None:
     write("my_parts.py", MINE).chmod(0)
-    assert load_error("my_parts.py") == "my_parts.py: can't be read (permission denied). Allow it."
+    assert load_error("my_parts.py") == "my_parts.py: can't be read (permission denied). Change its permissions."
 
 
 def test_a_file_that_is_too_large_is_refused() -> None:

@@ -77,7 +77,7 @@ def read_source(path: Path) -> bytes:
         raise UserError(message, "Name a Python file", location=path, code="code-too-large") from None
     except OSError as error:
         message = f"can't be read ({system_reason(error)})"
-        raise UserError(message, "Allow it", location=path, code="code-unreadable") from None
+        raise UserError(message, "Change its permissions", location=path, code="code-unreadable") from None
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
         advice = "Save it as UTF-8, or name a Python file"
@@ -109,7 +109,7 @@ def refuse_other_module(path: Path) -> None:
 def compile_source(path: Path, source: bytes) -> CodeType:
     try:
         return compile(source, str(path.absolute()), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes, too many brackets
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # for null bytes or too many brackets
         line, reason = getattr(error, "lineno", None), getattr(error, "msg", str(error)) or "too deeply nested"
         location, message = f"{path}:{line}" if line else path, f"does not parse as Python ({reason})"
         raise UserError(message, "Correct it", location=location, code="code-syntax") from None
