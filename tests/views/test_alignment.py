@@ -87,7 +87,7 @@ def test_an_alignment_has_color_where_the_terminal_has() -> None:
 
 @pytest.mark.parametrize("answer", [{"tokens": ["a"]}, ANSWER | {"attention": []}])
 def test_an_answer_without_attention_is_refused(answer: dict[str, object]) -> None:
-    with pytest.raises(UserError, match=r"this answer has no attention. Ask for it"):
+    with pytest.raises(UserError, match=r"this answer has no attention. Pass attention=True"):
         alignment(answer)
 
 
