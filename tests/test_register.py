@@ -209,7 +209,7 @@ def test_properties_of_a_part_are_known_to_the_config() -> None:
     assert "each" not in names.NORMS_OVER_TIME
     with pytest.raises(ConfigError, match=r"model\.norm over-time uses statistics of later tokens"):
         experiment({"task": "language", "model": {"arch": "transformer", "norm": "over-time"}})
-    with pytest.raises(ConfigError, match="rotary goes with the scores dot and scaled-dot and halved, not with mean"):
+    with pytest.raises(ConfigError, match="rotary goes with the scores dot, scaled-dot and halved, not with mean"):
         experiment({"task": "classify", "model": {"arch": "transformer", "score": "mean", "positions": "rotary"}})
 
 
@@ -334,7 +334,7 @@ def test_an_invalid_build_function_is_refused(capsys: pytest.CaptureFixture[str]
         PartError, match=r'Mine is a cell, .* seqloom\.register\.cell\("mine", Mine\), and give model="'
     ):
         seqloom.train("tag", model=Mine)
-    with pytest.raises(PartError, match="an object of type GRU is no function that builds layers"):
+    with pytest.raises(PartError, match="an object of type GRU is not a function that builds layers"):
         seqloom.train("tag", model=GRU(3, 4))
     with pytest.raises(
         PartError, match=f"{HERE}:.* returned a layer of input_size 8. Return one that reads vectors of"
@@ -366,7 +366,7 @@ def test_another_build_function_than_that_of_the_run_is_refused() -> None:
     with pytest.warns(PartWarning, match=r"the model 'gru' of .*, now '.*other' of"):
         seqloom.load("run", model=other)
     for wrong in ("lstm", 3):
-        with pytest.raises(PartError, match=r"an object of type \w+ is no function that builds layers"):
+        with pytest.raises(PartError, match=r"an object of type \w+ is not a function that builds layers"):
             seqloom.load("run", model=cast("Any", wrong))
 
 

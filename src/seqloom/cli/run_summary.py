@@ -12,6 +12,7 @@ from seqloom.cli.doctor import backend_names
 from seqloom.cli.progress import Progress, epoch_and_step, format_scores
 from seqloom.core.config.toml import to_toml
 from seqloom.core.run_format import REPORT
+from seqloom.core.wording import counted
 from seqloom.lens.report import Report, read_report
 from seqloom.lens.report_figures import loss_figure
 from seqloom.models.family import Use
@@ -48,7 +49,7 @@ def show_start(console: Console, session: Session, model: "nn.Module", steps: in
     print_labeled(console, "device", f"{backends} (see `seqloom doctor`)")
     if config.train.steps is None and steps < FEW_STEPS:
         option = f"--train.epochs {-(-FEW_STEPS // steps) * (config.train.epochs or 1)}"
-        message = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
+        message = f"{counted(steps, 'step')} in all, which is very few"
         print_labeled(console, "note", f"{message}; {option} gives {FEW_STEPS} or more")
 
 
@@ -89,14 +90,13 @@ def show_results(console: Console, run: Run, progress: Progress) -> None:
     if "test" in scores:
         print_labeled(console, "test", format_scores(scores["test"]))
     if progress.skipped:
-        skipped = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)}"
-        text = f"{skipped} with a non-finite loss or gradient (see the report)"
+        text = f"{counted(progress.skipped, 'step')} with a non-finite loss or gradient (see the report)"
         print_labeled(console, "skipped", text, "bold yellow")
     cost = scores.get("cost", {})
     rate, steps = cost.get("tokens_per_second"), int(cost.get("steps", 0))
     speed = f", {rate:,.0f} tokens/s" if isinstance(rate, int | float) else ""
     time = duration(float(cost.get("seconds", 0.0)))
-    print_labeled(console, "took", f"{time} for {steps:,} step{'s' * (steps != 1)}{speed}")
+    print_labeled(console, "took", f"{time} for {counted(steps, 'step')}{speed}")
     files = [REPORT, str(run.manifest.model), *run_report.details.drawings()]
     print_unwrapped(console, "wrote", f"{run.folder}   ({', '.join(files)})")
     verb, *option = ("generate", "--prompt") if run.experiment.use is Use.GENERATE else ("predict",)

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from textwrap import wrap
 
+from seqloom.core.wording import counted
 from seqloom.lens import report_figures
 from seqloom.lens.report import Report
 from seqloom.tasks.metrics.registry import readable
@@ -137,7 +138,7 @@ def _training(report: Report) -> tuple[Block, ...]:
         note = f" ({len(shown)} of them)" if count > len(shown) else ""
         rows = tuple((float(skip.step), skip.what, str(skip.value)) for skip in shown)
         table = Table("Skipped steps", ("step", "not finite", "value"), rows)
-        blocks.append(Collapsible(f"{count:,} step{'s' * (count > 1)} skipped{note}", (table,)))
+        blocks.append(Collapsible(f"{counted(count, 'step')} skipped{note}", (table,)))
     return tuple(blocks)
 
 

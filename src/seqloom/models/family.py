@@ -10,6 +10,7 @@ from pydantic import Field
 from seqloom.core import names
 from seqloom.core.config.section import OneOf, Section, Values, key
 from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.wording import counted, join_words
 from seqloom.models.registry import ARCHITECTURES, generative_architectures
 
 if TYPE_CHECKING:
@@ -63,11 +64,10 @@ def tied_conflicts(head: str) -> Iterator[Problem]:
 
 def cannot_generate(arch: str, use: Use) -> Problem:
     """The problem of a model that is not causal where it would have to generate."""
-    *others, last = generative_architectures()
     is_encoder = use is Use.DECODE and arch in ARCHITECTURES
     aside = f"; it can be their encoder ({KeyName('model.encoder', arch)})" if is_encoder else ""
     message = f"{arch} reads a whole sequence at once, so it can't generate text token by token"
-    return conflict("model.arch", f"{message}; {', '.join(others)} and {last} can{aside}")
+    return conflict("model.arch", f"{message}; {join_words(generative_architectures())} can{aside}")
 
 
 class Family(Section):
@@ -77,7 +77,7 @@ class Family(Section):
     generates: whether it can be causal
     carries_state: whether its state has a fixed size, so that it can be carried through a text of any length
     has_initial_state: whether it has an initial state, which a source may set
-    cross_attends: whether its decoder has cross-attention; to other decoders `AttentionDecoder` adds attention
+    cross_attends: whether its decoder has cross-attention; `AttentionDecoder` adds attention to other decoders
     default_max_length: the default of `max_length`, in `data` and in `model`
     layers_have_max_length: whether `max_length` bounds its layers, and not only the positions added to their input
     """
@@ -124,7 +124,7 @@ class Family(Section):
         return {}
 
     def decoder_changes(self, *, own_initial_state: bool) -> Values:
-        """Keys that differ in the decoder; `own_initial_state` if the source does not set its first state."""
+        """Keys that differ in the decoder; `own_initial_state` if the source does not set its initial state."""
         return {}
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
@@ -132,7 +132,7 @@ class Family(Section):
         yield from ()
 
     def decoder_conflicts(self, *, own_initial_state: bool) -> Iterator[Problem]:
-        """The same for an encoder-decoder; `own_initial_state` if a layer of it has a first state of its own."""
+        """The same for an encoder-decoder; `own_initial_state` if one of its layers has an initial state of its own."""
         yield from ()
 
     def length_conflicts(self, key: str, length: int | None) -> Iterator[Problem]:
@@ -187,7 +187,7 @@ class Family(Section):
 
     def build_decoder(self, input_size: int, *, memory_size: int) -> "Layer":
         """A decoder with attention to a memory, of a family that `cross_attends`."""
-        raise NotImplementedError(f"{type(self).__name__} has no attention to a source of its own.")
+        raise NotImplementedError(f"{type(self).__name__} has no cross-attention.")
 
     def position_layer(self, width: int, max_length: int | None = None) -> "Layer | None":
         """The layer that adds positions to the stem's vectors, if the model needs one."""
@@ -207,7 +207,7 @@ class Family(Section):
     ) -> "TokenEmbedding":
         """The stem of a model that reads tokens.
 
-        max_length: the most positions, if not those of the config
+        max_length: the maximum number of positions; default: that of the config
         tied: another stem, whose embedding this one shares
         """
         from seqloom.nn.stems import TokenEmbedding
@@ -223,7 +223,7 @@ class Family(Section):
         )
 
     def initialized(self, model: "SomeModel") -> "SomeModel":
-        """The model with the initial weights that the config sets, if it does."""
+        """The model, whose weights are initialized if `init` is set."""
         if self.init is not None:
             from seqloom.nn.initialization import initialize
 
@@ -231,8 +231,8 @@ class Family(Section):
         return model
 
     def describe_size(self) -> str:
-        return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.hidden_width}"
+        return f"{counted(self.depth, 'layer')} of {self.hidden_width}"
 
     def describe(self) -> str:
-        """The architecture and its size, for people."""
+        """The architecture and its size, to print."""
         return f"{self.arch}, {self.describe_size()}{', both directions' if self.is_bidirectional else ''}"

@@ -93,7 +93,7 @@ class Unnamed(Custom):
 
 
 def family_for(build: Build, base: type[Custom] = Custom) -> type[Custom]:
-    """The family of models whose layers this function builds; a `PartError` if it builds none.
+    """The family of models whose layers this function builds; a `PartError` if it does not build one.
 
     It is the same class as long as the layers have the same properties, which may change in a notebook.
     """
@@ -134,16 +134,16 @@ def as_build(build: object) -> Build:
 
     from seqloom.nn.cells import Cell
 
-    message, code = "", "invalid-part"
+    code = "invalid-part"
     if isinstance(build, type) and issubclass(build, Cell):
         name = build.__name__
-        message = f"{name} is a cell, and no function that builds layers"
+        message = f"{name} is a cell, not a function that builds layers"
         advice = f'Register it with seqloom.register.cell("{name.lower()}", {name}), and give model="{name.lower()}"'
     elif isinstance(build, type) and issubclass(build, Family):
-        message = f"{build.__name__} is a model family, and no function that builds layers"
+        message = f"{build.__name__} is a model family, not a function that builds layers"
         advice = "Register it with seqloom.register.family, and give its name"
     elif isinstance(build, nn.Module) or not callable(build):
-        message = f"{describe_type(build)} is no function that builds layers"
+        message = f"{describe_type(build)} is not a function that builds layers"
         advice = "Give a function build(input_size, *, causal) that returns a layer"
     else:
         try:
@@ -167,7 +167,7 @@ def probe_usual_widths(build: Build, *, causal: bool) -> "Layer":
 
 
 def probe(build: Build, width: int, *, causal: bool) -> "Layer":
-    """The layer over vectors of this width, without memory for its weights if possible: only for its properties."""
+    """A layer over vectors of this width, to read its properties; on the meta device if possible."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
@@ -197,7 +197,7 @@ def build_layer(build: Build, width: int, *, causal: bool) -> "Layer":
         advice = f"Return one that reads vectors of {width}"
     elif not isinstance(output_size, int) or output_size < 1:
         returned = f"a layer of output_size {output_size}"
-        advice = "Set output_size to the width of what it gives"
+        advice = "Set output_size to the width of its output"
     else:
         return layer
     raise PartError(f"{call} returned {returned}", advice, location=location)

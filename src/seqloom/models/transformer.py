@@ -8,6 +8,7 @@ from pydantic import model_validator
 from seqloom.core import names
 from seqloom.core.config.section import AllBut, Values, key
 from seqloom.core.problem import ConfigError, KeyName, Problem
+from seqloom.core.wording import counted, join_words
 from seqloom.models.family import Family, Use, Width, norm_conflicts
 
 if TYPE_CHECKING:
@@ -83,17 +84,17 @@ class Transformer(Family):
         def refuse(name: str, message: str, advice: str = "", *, code: str) -> NoReturn:
             raise ConfigError(message, advice, key=f"model.{name}", code=code)
 
-        for name, divided in (("heads", "dim"), ("kv_heads", "heads")):
-            count, total = getattr(self, name), getattr(self, divided)
+        for name, dividend in (("heads", "dim"), ("kv_heads", "heads")):
+            count, total = getattr(self, name), getattr(self, dividend)
             if count is not None and total % count:
-                message = f"{KeyName(f'model.{name}')} is {count}, and does not divide {KeyName(f'model.{divided}')}"
+                message = f"{KeyName(f'model.{name}')} is {count}, and does not divide {KeyName(f'model.{dividend}')}"
                 refuse(name, f"{message}, {total}", "Give a divisor of it", code="heads")
         rotary = KeyName("model.positions", "rotary")
         if self.positions == "rotary" and self.dim // self.heads % 2:
             message = f"{rotary} needs an even share of {KeyName('model.dim')} in each head"
             refuse("positions", message, "Change dim or heads", code="rotary")
         if self.positions == "rotary" and self.score not in names.ROTATABLE:
-            scores = " and ".join(score for score in names.SCORES if score in names.ROTATABLE)
+            scores = join_words([score for score in names.SCORES if score in names.ROTATABLE])
             refuse("positions", f"{rotary} goes with the scores {scores}, not with {self.score}", code="rotary")
         return self
 
@@ -147,8 +148,7 @@ class Transformer(Family):
         return self.scale_embeddings
 
     def describe_size(self) -> str:
-        heads = f"{self.heads} head{'s' * (self.heads > 1)}"
-        return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.dim}, {heads}"
+        return f"{counted(self.depth, 'layer')} of {self.dim}, {counted(self.heads, 'head')}"
 
 
 FAMILY = Transformer

@@ -4,6 +4,8 @@ import html
 import re
 from math import floor, isfinite, log10
 
+from seqloom.core.wording import counted
+
 
 def rounded(value: float | None) -> str:
     """A number with about four digits.
@@ -108,7 +110,7 @@ def truncate_with_count(text: str, limit: int) -> str:
     'abcd… (2 more characters)'
     """
     more = len(text) - limit
-    return text if more <= 0 else f"{text[:limit]}… ({more:,} more character{'s' * (more > 1)})"
+    return text if more <= 0 else f"{text[:limit]}… ({counted(more, 'more character')})"
 
 
 def shorten(text: str, limit: int) -> str:
