@@ -11,7 +11,7 @@ from rich_click import RichArgument, RichOption
 
 from seqloom.cli.errors import SHORT, TASK_MODEL_SIZE
 from seqloom.cli.help import Command, task_help
-from seqloom.cli.resolve import code_option
+from seqloom.cli.resolve import code_option, parameter_name
 from seqloom.core.config.migration import BRITISH
 from seqloom.core.names import SIZES
 from seqloom.core.registry import Names
@@ -33,7 +33,7 @@ METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
 MAX_CHOICES = 8  # a longer list is cut
 COMMON = "Common options"
 ALL_SECTIONS = ("", "data", "model", "train", "decode")
-FOR_HELP = "seqloom.cli.for_help"  # key of `ctx.meta`, set while the help is formatted: options then show defaults
+FOR_HELP = "seqloom.cli.for_help"  # key of `ctx.meta`, set while the help is formatted, which shows defaults
 
 
 class KeyOption(RichOption):
@@ -72,11 +72,6 @@ class KeyOption(RichOption):
         if self.default_text:
             right.append(f" [{self.default_text}]", "dim")
         return [left, right]
-
-
-def parameter_name(key: Key) -> str:
-    """The name of a key's parameter in click."""
-    return key.dotted.replace(".", "__")
 
 
 def format_choices(key: Key) -> str:
@@ -165,8 +160,8 @@ class TaskCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """All parameters. Which of them the help shows depends on the task, model and size."""
-        seen = ctx.meta[TASK_MODEL_SIZE] if FOR_HELP in ctx.meta else (None, None, None)
-        keys = key_options(Names.changes, self.sections, *seen)
+        task_model_size = ctx.meta[TASK_MODEL_SIZE] if FOR_HELP in ctx.meta else (None, None, None)
+        keys = key_options(Names.changes, self.sections, *task_model_size)
         common = [option for option in keys if option.panel == COMMON]
         others = [option for option in keys if option.panel != COMMON]
         help_option = self.get_help_option(ctx)  # type: ignore[arg-type]
@@ -184,8 +179,8 @@ class TaskCommand(Command):
             raise
         words = values.get("words")  # click has a sentinel for a missing value
         task = words[0] if isinstance(words, list | tuple) and words else None
-        seen = (task, values.get("model__arch"), values.get("model__size"))
-        ctx.meta[TASK_MODEL_SIZE] = tuple(word if isinstance(word, str) else None for word in seen)
+        task_model_size = (task, values.get("model__arch"), values.get("model__size"))
+        ctx.meta[TASK_MODEL_SIZE] = tuple(word if isinstance(word, str) else None for word in task_model_size)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""From the words of a command line to an experiment; `--code FILE.py`, which is loaded before anything else."""
+"""Build an experiment from a command line; load `--code` files before anything else."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class CodeCommand(RichCommand):
 
 @cache
 def code_option(panel: str | None = None) -> RichOption:
-    """--code, for the help and the parser; the files are loaded before."""
+    """--code, for the help and the parser; `CodeCommand` has loaded the files."""
     text = "Load this Python file first: it registers your own parts (repeatable)."
     return RichOption([CODE], metavar="FILE.py", multiple=True, expose_value=False, help=text, panel=panel)
 
@@ -93,7 +93,7 @@ class Request:
 
     words: the task and the files, or the files alone if the config file has the task
     options: nested, as in a config
-    config: the config file, over which options win
+    config: the config file; options override it
     """
 
     words: tuple[str, ...]
@@ -102,10 +102,10 @@ class Request:
 
     @staticmethod
     def of(params: Mapping[str, Any]) -> "Request":
-        """From the values that click has parsed, named by `config_options.parameter_name`."""
+        """The request with the values that click has parsed."""
         options: Values = {}
-        for dotted, key in all_keys().items():
-            value = params.get(dotted.replace(".", "__"))
+        for key in all_keys().values():
+            value = params.get(parameter_name(key))
             if value is not None and value != ():
                 options.setdefault(key.section, {})[key.name] = config_value(key, value)
         if params.get("seed") is not None:
@@ -127,7 +127,7 @@ class Request:
             raise self.located(error) from None
 
     def file(self) -> Values:
-        """The values of the config file; none without one."""
+        """The values of the config file; empty without one."""
         if self.config is None:
             return {}
         try:
@@ -149,20 +149,25 @@ class Request:
     def located(self, error: ConfigError) -> ConfigError:
         """The error with its line in the config file, unless the command line caused it."""
         key = error.template.key
-        if self.config is None or (key is not None and self.has_typed(key)):
+        if self.config is None or (key is not None and self.has_option(key)):
             return error
         names = [key, *older_names(key)] if key else []
         in_file = key is None or any(line_of(read_text(self.config), name) for name in names)
         return with_location(error, self.config) if in_file else error
 
-    def has_typed(self, key: str) -> bool:
+    def has_option(self, key: str) -> bool:
         """Whether the command line has an option for a key."""
         section, _, name = key.rpartition(".")
         return name in self.options.get(section, {}) if section else key == "seed" and "seed" in self.options
 
     def option(self, key: str) -> str | None:
         """The option of a key; None for a key that the config file sets."""
-        return preferred_option(key) if self.config is None or self.has_typed(key) else None
+        return preferred_option(key) if self.config is None or self.has_option(key) else None
+
+
+def parameter_name(key: Key) -> str:
+    """The name of a key's parameter in click."""
+    return key.dotted.replace(".", "__")
 
 
 def config_value(key: Key, value: Any) -> Any:
