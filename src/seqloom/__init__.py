@@ -1,7 +1,7 @@
 """Neural sequence models, from the RNN to the Transformer.
 
-Packages are `seqloom.nn`, `seqloom.kernels`, ...; functions such as `seqloom.train` are at the top (`__init__.pyi`).
-Nothing is imported until it is asked for, so that `import seqloom` is quick and needs no torch.
+`__init__.pyi` lists the functions, such as `seqloom.train`. They and the packages (`seqloom.nn`, ...) are imported when
+they are first used, so that `import seqloom` is quick and needs no torch.
 """
 
 from seqloom.core.lazy import attach

@@ -1,6 +1,6 @@
 """`seqloom.train`, `check`, `resume` and `load`, which the command line calls too.
 
-Most invalid input is an error before torch is imported, since the import takes seconds.
+Most invalid input is an error before torch is imported, which takes seconds.
 """
 
 import shlex
@@ -104,7 +104,7 @@ def resume(
 ) -> Run:
     """Continue a run from its last checkpoint; a finished run stays as it is.
 
-    data: the present paths of files that moved
+    data: the new paths of files that were moved
     device: default: the device on which the run began, where the result equals that of an uninterrupted run bit for bit
     model: the function with which the run was made, if it was made with `model=build`
     """
@@ -169,7 +169,7 @@ def write_config(config: Experiment, path: str | Path) -> None:
         advice = f"Pass {KeyName('out', 'another.toml')}"
         raise UserError(f"{path} already exists, and is not overwritten", advice, code="file-there")
     if not path.parent.is_dir():
-        advice = f"Make it, or pass another {KeyName('out')}"
+        advice = f"Create it, or pass another {KeyName('out')}"
         raise UserError(f"there is no folder {path.parent}", advice, location=path, code="no-folder")
     source = DataSource.resolve(config.data, config.data_spec)
     data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})

@@ -6,7 +6,7 @@
     seqloom.register.cell("mine", Mine)       # or as a plain call
 
 A name that is taken, or a part that does not fit its kind, is refused with the reason (`PartError`). `register.pyi`
-lists the functions; each is imported when it is first used, since the modules of models, and torch, are slow.
+lists the functions; each is imported when it is first used, since torch and the models are slow to import.
 """
 
 from seqloom.core.lazy import attach

@@ -1,1 +1,1 @@
-"""What can be said without torch: errors, names, registries."""
+"""What needs no torch: errors, names, registries, the config and the format of a run."""

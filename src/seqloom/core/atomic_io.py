@@ -17,8 +17,8 @@ from seqloom.core.problem import RunError, SeqloomError
 from seqloom.core.safe_open import system_reason
 
 TEMPORARY = ".making-"  # prefix of the names of incomplete files and folders
-LOCK, NEW_LOCK = "lock", "locking"  # of the lock file of a temporary folder; before it is locked
-ABANDONED_AFTER = 7 * 24 * 3600  # seconds; decides only if a temporary folder has no usable lock
+LOCK, NEW_LOCK = "lock", "locking"  # name of the lock file of a temporary folder; its name before it is locked
+ABANDONED_AFTER = 7 * 24 * 3600  # seconds; used only if a temporary folder has no usable lock
 
 
 class WriteError(SeqloomError, OSError):

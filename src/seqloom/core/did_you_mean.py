@@ -1,12 +1,12 @@
-"""Suggestions for misspelled names; none where it would be a guess."""
+"""Suggestions for misspelled names; none if no name is close."""
 
 from collections.abc import Iterable
 
-MIN_PREFIX = 4  # letters that may abbreviate a longer name
+MIN_PREFIX = 4  # letters, at least, that are taken for the beginning of a longer name
 
 
 def closest_name(word: str, names: Iterable[str]) -> str | None:
-    """The name that is one or two edits away, or else the only one that begins so. Case, - and _ do not matter.
+    """The name that is one or two edits away, or else the only one that begins with `word`. Case, - and _ are ignored.
 
     >>> closest_name("gelu_tnah", ["gelu", "gelu-tanh"]), closest_name("bidir", ["bidirectional", "bias"])
     ('gelu-tanh', 'bidirectional')
@@ -30,7 +30,7 @@ def fold(name: str) -> str:
 
 
 def edit_distance(a: str, b: str) -> int:
-    """The fewest letters left out, inserted, changed, or swapped with the next, that turn a into b.
+    """The fewest deletions, insertions, substitutions and swaps of neighboring letters that turn a into b.
 
     (Optimal string alignment: Damerau 1964, Levenshtein 1966.)
 

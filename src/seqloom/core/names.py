@@ -2,7 +2,7 @@
 
 A kind of part that users may add to (`seqloom.register`) has `Names`; a closed kind is a `Literal`, which mypy checks
 too. The registries in `nn`, `data`, `tasks` and `training` hold what the names stand for, and check that they have the
-same ones.
+same names.
 """
 
 from typing import Annotated, Literal, get_args
@@ -25,7 +25,7 @@ Norm = Annotated[str, OneOf(NORMS)]
 
 SCORES = Names("score", "cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian")
 SAME_WIDTH = {"cosine", "dot", "scaled-dot", "gaussian"}  # scores of a query and a key of one width
-ROTATABLE = {"dot", "scaled-dot"}  # scores that rotary positions go with: a dot product of what is rotated
+ROTATABLE = {"dot", "scaled-dot"}  # scores for rotary positions: dot products of the rotated query and key
 Score = Annotated[str, OneOf(SCORES)]
 Attention = Annotated[str, OneOf(SCORES, also=("none",))]
 

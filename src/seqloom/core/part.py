@@ -143,12 +143,12 @@ class Register(Protocol[Options]):
 
 
 def register_function(kind: str) -> Callable[[Callable[Concatenate[Part, Options], None]], Register[Options]]:
-    """Make a function of (part, **options) that registers a part of this kind a function of `seqloom.register`.
+    """A decorator that turns a function of (part, **options) into the function of `seqloom.register` for this kind.
 
-    If it raises an error, nothing that it has registered stays.
+    If the function raises an error, nothing that it has registered stays.
     """
 
-    def make(register: Callable[Concatenate[Part, Options], None]) -> Register[Options]:
+    def decorate(register: Callable[Concatenate[Part, Options], None]) -> Register[Options]:
         @wraps(register)
         def wrapper(name: object, part: object = MISSING, *args: Options.args, **options: Options.kwargs) -> object:
             if not isinstance(name, str):
@@ -168,4 +168,4 @@ def register_function(kind: str) -> Callable[[Callable[Concatenate[Part, Options
         wrapper.__name__ = wrapper.__qualname__ = kind
         return cast("Register[Options]", wrapper)
 
-    return make
+    return decorate

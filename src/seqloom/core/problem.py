@@ -22,7 +22,7 @@ INVISIBLE = re.compile(
 )
 
 KeyFormatter = Callable[[str, str | None], str]
-"""From a dotted key, and its value or None, to the name that the reader knows, with the value."""
+"""A function of a dotted key and its value or None, which returns both as the user writes them."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Problem:
     values: Mapping[str, object] = field(default_factory=dict)
 
     def rendered(self) -> "Problem":
-        """The problem with keys by their names in Python, and safe to print."""
+        """The problem with keys as they are named in Python, and with invisible characters escaped."""
         message, advice, location = map(render, (self.message, self.advice, self.location))
         return replace(self, message=message, advice=advice, location=location)
 
@@ -106,7 +106,7 @@ def render(text: str, format_key: KeyFormatter = as_key) -> str:
 
 
 def rename_keys(text: str, rename: Callable[[str], str]) -> str:
-    """A text with other names of the keys in it."""
+    """Rename the keys in a text."""
     return KEY_NAME.sub(lambda match: str(KeyName(rename(match[1]), match[2])), text)
 
 

@@ -1,7 +1,6 @@
 """Registries: names that a config or a command line may use, and what each stands for.
 
-A registry is open in Python (`seqloom.register`) and closed to files: nothing that is read can add a name or import
-code.
+Only Python code can add a name (`seqloom.register`); reading a file never adds a name or imports code.
 """
 
 import re
@@ -54,7 +53,7 @@ class Names(Collection[str]):
     def check(self, name: str, origin: Origin, kind: str | None = None) -> None:
         """Refuse a name that is malformed, reserved, or taken by another part.
 
-        kind: the part's kind in messages, if not the names'
+        kind: the kind in messages, if it is not that of these names
         """
         kind, location, current = kind or self.kind, origin.location, self._origins.get(name)
         if NAME.fullmatch(name) is None:
@@ -89,7 +88,7 @@ class Names(Collection[str]):
 class Registry(Mapping[str, Item], Generic[Item]):
     """Names of one kind of part, and what each stands for.
 
-    names: `Names`, where a config knows them without importing the parts
+    names: `Names`, if a config knows them without importing the parts; otherwise the kind
 
     >>> colors = Registry("color", {"red": 1, "green": 2})
     >>> colors["red"]
@@ -104,7 +103,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
         self.kind = self.names.kind
         self._items = dict(items)
         if list(self.names) != list(items):
-            raise ArgumentError("Registry", self.kind, f"{list(items)}", f"the names {list(self.names)}", "has")
+            raise ArgumentError("Registry", self.kind, f"{list(items)}", f"the names {list(self.names)}")
 
     def register(self, name: str, item: Item, origin: Origin | None = None) -> None:
         """Add a user-defined part.
@@ -163,7 +162,7 @@ def undo_on_error() -> Iterator[None]:
 
 
 def unknown_name(kind: object, name: object, known: Iterable[str]) -> tuple[str, str]:
-    """Message and advice for a name that is not known: the closest one, then all."""
+    """Message and advice for an unknown name; the advice has the closest name, then all."""
     guess = closest_name(str(name), known)
     suggestion = f"Did you mean {guess!r}? " if guess else ""
     return f"unknown {kind} {name!r}", f"{suggestion}Known: {', '.join(sorted(known))}"

@@ -1,4 +1,4 @@
-"""Read plain files only: to read a pipe may block, and a device may have no end."""
+"""Read plain files only: reading a pipe may block, and a device may have no end."""
 
 import errno
 import os
@@ -42,5 +42,5 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def system_reason(error: OSError) -> str:
-    """The system's reason for an error, in a sentence."""
+    """The system's reason for an error, in lower case to stand in a sentence."""
     return (error.strerror or type(error).__name__).lower()

@@ -26,7 +26,7 @@ def printable(path: str | Path) -> str:
 
 
 def join_words(words: Sequence[str], last: str = "and") -> str:
-    """Words in a row, before the last one a word.
+    """Words as a list, with another word before the last one.
 
     >>> join_words(["a", "b", "c"])
     'a, b and c'

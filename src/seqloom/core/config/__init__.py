@@ -1,1 +1,1 @@
-"""The config of an experiment: one file a part."""
+"""The config of an experiment: its sections, the rules between keys, and TOML files."""

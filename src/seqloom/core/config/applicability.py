@@ -58,7 +58,7 @@ def allowed(condition: Condition, choices: tuple[str, ...]) -> tuple[object, ...
 
 
 def conflict_reason(other: str, current: object, values: tuple[object, ...]) -> str:
-    """The value of the other key that makes a key useless, and the values with which it has a use.
+    """The value of the other key with which a key has no effect, and the values with which it has one.
 
     >>> from seqloom.core.problem import render
     >>> (

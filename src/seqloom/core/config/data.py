@@ -17,7 +17,7 @@ LANGUAGES = (
 """The languages in which num2words writes all numbers of up to nine digits, without variants (en_IN, pt_BR)."""
 
 FAMILIAR = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv")
-"""One script and many related languages, so that telling them apart is neither trivial nor hopeless."""
+"""Languages in Latin script, many of them related, so that classifying them is neither trivial nor impossible."""
 
 ALL = "all"
 
@@ -27,7 +27,7 @@ def as_tuple(value: object) -> object:
 
 
 def expand_languages(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Language codes, which may be joined by commas, in one order.
+    """Language codes, which may be joined by commas, in the order of `LANGUAGES`.
 
     >>> expand_languages(("fr,en", "de")), len(expand_languages(("all",)))
     (('de', 'en', 'fr'), 44)

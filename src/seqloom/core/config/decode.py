@@ -76,7 +76,7 @@ class DecodeSection(Section):
 
 
 class Decode(DecodeSection):
-    """The keys of tasks that answer about a source, with one text or several."""
+    """The keys of tasks that generate one or several texts for a source."""
 
     n_best: int = key(1, "The number of texts to return, the best first.", ge=1, le=256)
     prompt: str = key("", "The text that every output begins with.")

@@ -1,7 +1,7 @@
 """Keys by their older names and by their British spellings.
 
-Files are read under any of these names: configs and runs outlive a release. Where someone writes a key now, on the
-command line or in Python, an older name is an error that names the key; a British spelling is accepted.
+A file may use any of these names, since configs and runs outlive a release. On the command line and in Python, British
+spellings are accepted; an older name is an error that states the new one.
 """
 
 from collections.abc import Container, Mapping
@@ -53,7 +53,7 @@ def migrate(
 ) -> dict[str, object]:
     """The nested values of a file with older names of keys replaced.
 
-    of_task: the present names of keys that have another one in the file's task
+    of_task: new names by older ones, where the file's task differs
     keys: the keys that the file's task and model have; a key of a user-defined part may have an older name of another
 
     >>> migrate({"train": {"batch": 32}}), migrate({"train": {"batch": 32}}, {"train.batch": "train.batch_size"})
@@ -65,7 +65,7 @@ def migrate(
 
 def older_names(key: str) -> list[str]:
     """The other names under which a file may hold a key."""
-    names = BRITISH.items(), ((old, new) for old, several in RENAMED.items() for new in several)
+    names = BRITISH.items(), ((old, new) for old, new_names in RENAMED.items() for new in new_names)
     return [old for pairs in names for old, new in pairs if new == key]
 
 

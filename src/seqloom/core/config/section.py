@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 from seqloom.core.registry import Names
 
 NONE = "none"  # the value None of a number, in a file or an option
-CAN_BE_OFF = frozenset({"epochs", "clip_norm"})  # keys with a default for which None has a meaning
+CAN_BE_OFF = frozenset({"epochs", "clip_norm"})  # keys with a default, which None turns off
 
 Values = dict[str, object]
 
@@ -33,8 +33,8 @@ Condition = tuple[object, ...] | AllBut | Callable[[], tuple[object, ...]]
 class KeyInfo:
     """What a key declares besides its type, default and description.
 
-    only_with: other keys, dotted, and the values with which this key has a use; a key that the config lacks sets none
-    instead: the advice where it has no effect
+    only_with: other keys, dotted, and the values with which this key has a use; a key that the config lacks is ignored
+    instead: the advice if it is set without effect
     of_file: whether it describes files: it has no effect with an embedded corpus, and may differ for other files
     """
 
@@ -72,8 +72,8 @@ def key(
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
-def info_of(of: FieldInfo) -> KeyInfo:
-    extra = of.json_schema_extra
+def info_of(field_info: FieldInfo) -> KeyInfo:
+    extra = field_info.json_schema_extra
     info = extra.get("key") if isinstance(extra, dict) else None
     return info if isinstance(info, KeyInfo) else DEFAULT_INFO
 
@@ -112,15 +112,15 @@ class Section(BaseModel):
         allow_inf_nan=False,
         validate_default=True,
         protected_namespaces=(),
-        defer_build=True,  # the command line asks for the keys of all sections, and validates those of one task
+        defer_build=True,  # the command line reads the keys of all sections, and validates those of one task
     )
 
     @classmethod
     def choices(cls, dotted: str) -> tuple[str, ...]:
         """The words that a key takes, of this section or (dotted) of one in it; empty if it takes other values."""
         section, _, name = dotted.rpartition(".")
-        inside = cls.model_fields[section].annotation if section in cls.model_fields else cls
-        fields = inside.model_fields if isinstance(inside, type) and issubclass(inside, Section) else {}
+        kind = cls.model_fields[section].annotation if section in cls.model_fields else cls
+        fields = kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else {}
         return choices_of(fields[name].annotation, fields[name].metadata) if name in fields else ()
 
     @classmethod
@@ -178,7 +178,7 @@ def numbers(kind: type[Section]) -> dict[str, type]:
 
 
 def parse_none(kind: type[Section], values: Mapping[str, object]) -> Values:
-    """The values with None for the "none" of a number.
+    """The values with None in place of "none", for keys whose values are numbers.
 
     >>> from seqloom.core.config.decode import DecodeSection
     >>> parse_none(DecodeSection, {"top_k": "none", "prompt": "none"})
@@ -188,7 +188,7 @@ def parse_none(kind: type[Section], values: Mapping[str, object]) -> Values:
 
 
 def with_defaults(kind: type[Section], values: Mapping[str, object], defaults: Values) -> Values:
-    """Values over defaults. A None is the default, except for keys that may be None."""
+    """The values, completed by defaults. None stands for the default, except for keys that may be None."""
     return defaults | {
         name: value
         for name, value in parse_none(kind, values).items()
@@ -221,6 +221,6 @@ def merge_values(*layers: Mapping[str, object]) -> dict[str, object]:
     result: dict[str, object] = {}
     for layer in layers:
         for key, item in layer.items():
-            inside = result.get(key)
-            result[key] = merge_values(inside, item) if isinstance(inside, dict) and isinstance(item, Mapping) else item
+            old = result.get(key)
+            result[key] = merge_values(old, item) if isinstance(old, dict) and isinstance(item, Mapping) else item
     return result

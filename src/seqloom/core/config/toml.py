@@ -23,7 +23,7 @@ def read_values(path: Path) -> dict[str, object]:
         return tomllib.loads(text)
     except RecursionError:
         raise DataError(
-            path, "not TOML of a config: nested too deeply", "Name another file", code="toml-nesting"
+            path, "not a config: its TOML is nested too deeply", "Name another file", code="toml-nesting"
         ) from None
     except tomllib.TOMLDecodeError as error:
         number = re.search(r"at line (\d+)", str(error))
@@ -57,7 +57,7 @@ def read_text(path: Path) -> str:
 NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 PATH = rf"{NAME}(?:\s*\.\s*{NAME})*"
 HEADER = re.compile(rf"\s*\[\[?\s*({PATH})\s*\]")
-ASSIGNED = re.compile(rf"\s*({PATH})\s*=(.*)")
+ASSIGNMENT = re.compile(rf"\s*({PATH})\s*=(.*)")
 QUOTES = re.compile(r"\"\"\"|'''")
 
 
@@ -76,8 +76,8 @@ def line_of(text: str, dotted: str) -> int | None:
         in_string = is_odd
         if header := HEADER.match(line):
             path, value = section, _ = split_key(header[1]), ""
-        elif assigned := ASSIGNED.match(line):
-            path, value = [*section, *split_key(assigned[1])], assigned[2]
+        elif assignment := ASSIGNMENT.match(line):
+            path, value = [*section, *split_key(assignment[1])], assignment[2]
         else:
             continue
         if path[: len(target)] == target or (

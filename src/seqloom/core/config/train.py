@@ -1,4 +1,4 @@
-"""The `train` section: how a model learns."""
+"""The `train` section: how a model is trained."""
 
 from collections.abc import Iterator
 from typing import Annotated
