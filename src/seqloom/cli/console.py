@@ -1,4 +1,4 @@
-"""How commands print: labeled lines, figures, and a spinner while something takes long."""
+"""How commands print: labeled lines, figures, and a spinner during a slow step."""
 
 import shlex
 import shutil
@@ -30,7 +30,7 @@ SPINNER_DELAY = 0.5  # seconds
 
 
 class Output(Console):
-    """A console that raises when the reader of a pipe is gone; rich would exit with a code of its own."""
+    """A console that raises when the reader of a pipe has closed it; rich would exit with its own exit code."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -65,31 +65,31 @@ def print_labeled(console: Console, label: str, text: str | Text, style: str = "
 
 
 def print_unwrapped(console: Console, label: str, text: str) -> None:
-    """The same for a command or a path, which is copied: it is not wrapped."""
+    """Print `label    text` without wrapping, for a command or a path that the user copies."""
     console.print(Text.assemble((f"{label:<{INDENT - 1}} ", "bold cyan"), render(text)), soft_wrap=True)
 
 
 def print_indented(console: Console, text: Text) -> None:
-    """Lines of text below a label."""
+    """Print text below a label."""
     console.print(Padding(text, (0, 0, 0, INDENT)) if console.is_terminal else text)
 
 
-def print_item(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
+def print_item(console: Console, item: "TerminalItem", max_width: int = 120) -> None:
     """Print what a task's report has for the terminal: a labeled line, a line, or a figure."""
     from seqloom.tasks.task_report import Remark
     from seqloom.views.terminal import charset_of, draw
 
-    if isinstance(shown, Remark):
-        print_labeled(console, *shown)
-    elif isinstance(shown, Text):
-        console.print(shown, soft_wrap=True)
+    if isinstance(item, Remark):
+        print_labeled(console, *item)
+    elif isinstance(item, Text):
+        console.print(item, soft_wrap=True)
     else:
-        for line in draw(shown, min(console.width, max_width), charset=charset_of(console.encoding)):
+        for line in draw(item, min(console.width, max_width), charset=charset_of(console.encoding)):
             console.print(Text(line), soft_wrap=True)
 
 
 def command(*words: object) -> str:
-    """A seqloom command to paste into a shell, with the --code files of the present command.
+    """A seqloom command to paste into a shell, with the --code files of the current command.
 
     >>> command("predict", "runs/my run", "a text").endswith("seqloom predict 'runs/my run' 'a text'")
     True
@@ -98,23 +98,23 @@ def command(*words: object) -> str:
 
 
 def code_files() -> Sequence[str]:
-    """The --code files of the present command."""
+    """The --code files of the current command."""
     context = click.get_current_context(silent=True)
     files: Sequence[str] = context.meta.get(CODE, ()) if context is not None else ()
     return files
 
 
 def program() -> str:
-    """`seqloom`, or its path next to the Python that runs if the shell would not find it."""
+    """`seqloom`, or its path if the shell would not find it."""
     path = Path(sys.executable).with_name(PROGRAM)
     if shutil.which(PROGRAM) is not None or not path.exists():
         return PROGRAM
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    cwd = Path.cwd()
+    return str(path.relative_to(cwd) if path.is_relative_to(cwd) else path)
 
 
 class TimedSpinner:
-    """A spinner with a message and the time passed; empty at first."""
+    """A spinner with a message and the elapsed time; empty for the first `SPINNER_DELAY` seconds."""
 
     def __init__(self, message: str) -> None:
         self.message, self.start = message, time.monotonic()

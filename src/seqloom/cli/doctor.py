@@ -130,7 +130,7 @@ def describe_backend(name: str) -> str:
 
 
 def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
-    """What computes the recurrences and the attention of a model on a device, in the words of `seqloom doctor`."""
+    """The kernels for the recurrences and the attention of a model on a device, by their names in `seqloom doctor`."""
     import torch
 
     from seqloom.kernels.recurrence import REFERENCE, Recurrence, Vendor, choose_backend

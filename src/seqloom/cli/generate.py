@@ -25,7 +25,7 @@ OPTIONS = (
     temperature="The sampling temperature: below 1 is less random, above 1 is more random, 0 takes the most "
     "probable token. [from the run, or 0.8]",
     max_length="The maximum number of tokens to generate. [from the run, or 400]",
-    seed="The same seed generates the same text; without one, the seed is printed.",
+    seed="The same seed generates the same text; without one, a random seed is used and printed.",
     beam_size="Beam search with N hypotheses, instead of sampling.",
 )
 @click.option("--device", metavar="WORD", default="cpu", help="The device to compute on: auto, cpu, cuda or mps. [cpu]")

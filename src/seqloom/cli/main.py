@@ -86,6 +86,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             if sentence is not None:
                 stderr().print(Text.assemble(("seqloom: ", "bold red"), sentence))
-            else:  # the reader of the pipe is gone: what is flushed at exit goes nowhere
+            else:  # the reader of the pipe is gone: discard what is flushed at exit
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""`seqloom train`: from a file to a run."""
+"""`seqloom train`: train a model, or estimate the cost of training."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
