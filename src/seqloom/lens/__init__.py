@@ -1,1 +1,1 @@
-"""Look inside: each lens returns data first, and a view of it."""
+"""The report of a run."""

@@ -45,7 +45,7 @@ def _averaged_steps(value: object) -> tuple[int, ...]:
 
 
 def _finite_values(value: object) -> dict[str, float]:
-    return {name: size for name, cell in mapping(value).items() if (size := finite(cell)) is not None}
+    return {name: result for name, item in mapping(value).items() if (result := finite(item)) is not None}
 
 
 Values = Annotated[Mapping[str, Any], PlainValidator(mapping)]

@@ -1,6 +1,6 @@
 """Encoder-decoders: any encoder with any causal decoder; `model.arch` names the decoder.
 
-Decoders without cross-attention get an attention to the source (Bahdanau et al. 2014; Luong et al. 2015).
+Decoders without cross-attention get an attention layer over the source (Bahdanau et al. 2014; Luong et al. 2015).
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class EncoderDecoderKeys(Section):
 
 
 class AttentionDecoderKeys(EncoderDecoderKeys):
-    """The keys of a decoder without cross-attention of its own, which gets an attention to the source."""
+    """The keys of a decoder without cross-attention of its own, which gets an attention layer over the source."""
 
     attention: names.Attention = key("additive", "The attention score of the decoder, or none.")
     attend: Literal["before", "after"] = key(
@@ -95,7 +95,7 @@ def model_keys(family: type[Family]) -> tuple[type[EncoderDecoderKeys], ...]:
 
 
 def defaults(family: type[Family], values: Values) -> Values:
-    """The defaults of Bahdanau et al., or of the Transformer. values: of other keys"""
+    """The defaults of Bahdanau et al. or of the Transformer, given the values of other keys."""
     result: Values = {"tied": family.cross_attends and values.get("head") in (None, "softmax")}
     if AttentionDecoderKeys in model_keys(family):
         result["combine"] = "tanh" if values.get("tied") else "concatenation"  # tanh gives the embedding's width
@@ -168,7 +168,7 @@ def encoder_section(section: Family, max_length: int) -> Family | None:
     An encoder of the decoder's family has the decoder's config, except for its depth and directions. One of another
     family has the sizes of that family, over vectors of the same width.
 
-    max_length: of a source
+    max_length: the maximum length of a source
 
     >>> from seqloom.tasks.registry import experiment
     >>> model = experiment({"task": "translate", "model": {"arch": "gru", "encoder": "transformer"}}).model
@@ -192,7 +192,7 @@ def build(
 ) -> "EncoderDecoder":
     """The encoder-decoder of a config, over the stems of the source and the target.
 
-    max_length: of a source
+    max_length: the maximum length of a source
     smoothing: label smoothing in training
     """
     from seqloom.nn.heads.per_token import HEADS, PerToken
@@ -228,7 +228,7 @@ def build_encoder(section: Family, width: int, max_length: int) -> "Layer":
 
 
 def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
-    """The decoder: of a family with cross-attention, or causal layers of any family with a context."""
+    """The decoder: with cross-attention if its family has it, otherwise causal layers with a context."""
     from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
     from seqloom.nn.bridges import NoBridge, choose_bridge
 

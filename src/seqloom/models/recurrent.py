@@ -78,8 +78,8 @@ class Recurrent(Family):
 
     def decoder_conflicts(self, *, own_initial_state: bool) -> Iterator[Problem]:
         if self.initial_state != "zero" and not own_initial_state:
-            why = "because the source sets the decoder's initial state"
-            message = f"{KeyName('model.initial_state', self.initial_state)} has no effect here, {why}"
+            reason = "because the source sets the decoder's initial state"
+            message = f"{KeyName('model.initial_state', self.initial_state)} has no effect here, {reason}"
             yield conflict("model.initial_state", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
 
     @property

@@ -22,7 +22,7 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.scores import SCORES, Score
 
-SIZE, OTHER_SIZE = 32, 64  # of parts that are tried: divisible by usual numbers of heads and groups
+SIZE, OTHER_SIZE = 32, 64  # to build parts for their checks; divisible by usual numbers of heads and groups
 
 
 @register_function("cell")

@@ -1,4 +1,4 @@
-"""The architectures by name. A family is imported when it is asked for, torch only when a model is built."""
+"""The architectures by name. A family is imported when it is first used, torch only when a model is built."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,8 +29,8 @@ class Architecture:
     @property
     def family(self) -> "type[Family]":
         """The class of its section of the config, which builds it."""
-        kind: type[Family] = import_module(self.of).FAMILY if isinstance(self.of, str) else self.of
-        return kind
+        family: type[Family] = import_module(self.of).FAMILY if isinstance(self.of, str) else self.of
+        return family
 
 
 WINDOW, MIXER, CONV = "seqloom.models.window", "seqloom.models.mixer", "seqloom.models.conv"

@@ -1,4 +1,4 @@
-"""The fixed-window neural language model (Bengio et al. 2003): the last few tokens, hidden layers over them."""
+"""The fixed-window neural language model (Bengio et al. 2003): hidden layers over the last few tokens."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Window(Family):
-    """The last few tokens, hidden layers over them."""
+    """Hidden layers over the last few tokens."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
         "tiny": {"dim": 16, "hidden": 64, "depth": 1, "window": 8},

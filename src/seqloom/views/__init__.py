@@ -1,1 +1,1 @@
-"""Drawing: one description of a figure, and renderers for the page, the paper and the terminal."""
+"""Figures as data, and renderers for pages, papers and terminals."""

@@ -1,4 +1,4 @@
-"""Values read from JSON that anyone may have written: what makes no sense becomes None or empty, never an error."""
+"""Read values of untrusted JSON: an invalid value becomes None or empty, never an error."""
 
 from collections.abc import Mapping
 from math import isfinite

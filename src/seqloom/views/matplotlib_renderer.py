@@ -58,7 +58,7 @@ def save_plot(figure: Figure, path: Path) -> None:
     """Draw into a file, whose suffix names the format. The same figure gives the same bytes."""
     suffix = path.suffix.lower()
     if suffix not in DATE_KEYS:
-        message = f"a figure can't be saved as {path.suffix or 'a file without ending'!r}"
+        message = f"a figure can't be saved as {repr(path.suffix) if path.suffix else 'a file without a suffix'}"
         raise UserError(message, f"Use {', '.join(DATE_KEYS)}", location=path)
     import matplotlib
 
@@ -149,8 +149,8 @@ def _table(table: Table, axes: Axes) -> None:
     if not cells or not table.header:
         return
     header = list(map(one_line, table.header))
-    drawn = axes.table(cells, colLabels=header, loc="upper left", edges="horizontal")
-    for (_, column), cell in drawn.get_celld().items():
+    artist = axes.table(cells, colLabels=header, loc="upper left", edges="horizontal")
+    for (_, column), cell in artist.get_celld().items():
         cell.get_text().set_horizontalalignment("right" if table.numeric(column) else "left")
         cell.set_edgecolor("0.8")
 

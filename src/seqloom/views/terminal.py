@@ -178,15 +178,15 @@ def _dots(curves: Curves, series: Series, x_axis: Axis, y_axis: Axis, width: int
 
 
 def _bars(bars: Bars, width: int, charset: Charset) -> list[str]:
-    names = _names_width((name for name, _ in bars.bars), width, charset)
+    names_width = _names_width((name for name, _ in bars.bars), width, charset)
     numbers = [to_charset(rounded(value), charset) for _, value in bars.bars]
-    longest = max(width - names - 2 - max(map(len, numbers), default=0), 1)
+    longest = max(width - names_width - 2 - max(map(len, numbers), default=0), 1)
     steps = len(charset.eighths) - 1  # of one column
     lines = []
     for (name, _), number, share in zip(bars.bars, numbers, bars.lengths(), strict=True):
         full, rest = divmod(round(share * longest * steps), steps)
         bar = charset.eighths[-1] * full + (charset.eighths[rest] if rest else "")
-        lines.append(f"{_align_left(name, names, charset)} {bar} {number}")
+        lines.append(f"{_align_left(name, names_width, charset)} {bar} {number}")
     return lines
 
 
@@ -201,9 +201,9 @@ def _table(table: Table, max_width: int, charset: Charset) -> list[str]:
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     while sum(widths) + 2 * (len(widths) - 1) > max_width and max(widths, default=0) > 3:
         widths[widths.index(max(widths))] -= 1
-    aligned = [_align_right if table.numeric(column) else _align_left for column in range(len(widths))]
+    aligners = [_align_right if table.numeric(column) else _align_left for column in range(len(widths))]
     lines = [
-        "  ".join(align(cell, width, charset) for align, cell, width in zip(aligned, row, widths, strict=True))
+        "  ".join(align(cell, width, charset) for align, cell, width in zip(aligners, row, widths, strict=True))
         for row in rows
     ]
     lines.insert(1, charset.across * min(sum(widths) + 2 * (len(widths) - 1), max_width))
@@ -218,32 +218,32 @@ PANEL_WIDTH = 8  # columns of a panel at least, for its name
 
 def _grid(grid: Grid, width: int, charset: Charset) -> list[str]:
     """Shades with numbers if the numbers are wanted and fit, else shades alone."""
-    names = _names_width(grid.rows, width, charset)
+    names_width = _names_width(grid.rows, width, charset)
     numbers = [[to_charset(tick_label(value), charset) for value in row] for row in grid.values]
     column_name = max((cell_len(to_charset(name, charset)) for name in grid.columns), default=1)
     cell = max(3, min(column_name, 8), *(len(number) + 2 for row in numbers for number in row))
     axes = f"rows: {grid.row_axis}, columns: {grid.column_axis}"
-    if grid.cells == "shades" or (cell + 1) * len(grid.columns) > width - names - 1:
-        return _shaded_lines(grid, axes, names, width - names - 1, charset)
-    lines = [axes, f"{'':{names}} {' '.join(_align_right(name, cell, charset) for name in grid.columns)}"]
+    if grid.cells == "shades" or (cell + 1) * len(grid.columns) > width - names_width - 1:
+        return _shaded_lines(grid, axes, names_width, width - names_width - 1, charset)
+    lines = [axes, f"{'':{names_width}} {' '.join(_align_right(name, cell, charset) for name in grid.columns)}"]
     for name, row, shades in zip(grid.rows, numbers, grid.darkness(), strict=True):
         cells = [
             _shade(shade, charset) + _align_right(number, cell - 1, charset)
             for number, shade in zip(row, shades, strict=True)
         ]
-        lines.append(f"{_align_left(name, names, charset)} {' '.join(cells)}")
+        lines.append(f"{_align_left(name, names_width, charset)} {' '.join(cells)}")
     return lines
 
 
-def _shaded_lines(grid: Grid, axes: str, names: int, width: int, charset: Charset) -> list[str]:
+def _shaded_lines(grid: Grid, axes: str, names_width: int, width: int, charset: Charset) -> list[str]:
     """Cells side by side, as many columns as fit, under names written downward."""
     cell = 2 if 2 * len(grid.columns) <= width else 1
     columns = min(len(grid.columns), width // cell)
     note = f" (the first {columns} of {len(grid.columns)})" if columns < len(grid.columns) else ""
     lines = [axes + note]
-    lines += [f"{'':{names}} {letters}" for letters in _downward(grid.columns[:columns], cell, charset)]
+    lines += [f"{'':{names_width}} {letters}" for letters in _downward(grid.columns[:columns], cell, charset)]
     for name, shades in zip(grid.rows, grid.darkness(), strict=True):
-        lines.append(f"{_align_right(name, names, charset)} {_squares(shades[:columns], cell, charset)}")
+        lines.append(f"{_align_right(name, names_width, charset)} {_squares(shades[:columns], cell, charset)}")
     return lines
 
 
@@ -255,10 +255,10 @@ def _panels(panels: Panels, width: int, charset: Charset) -> list[str]:
     per_row = max((width + 2) // (panel_width + 2), 1)
     lines = []
     for start in range(0, len(panels.names), per_row):
-        shown = range(start, min(start + per_row, len(panels.names)))
+        indices = range(start, min(start + per_row, len(panels.names)))
         lines += [""] * (start > 0)
-        lines.append("  ".join(_align_left(panels.names[panel], panel_width, charset) for panel in shown))
-        lightness = [panels.lightness(panel) for panel in shown]
+        lines.append("  ".join(_align_left(panels.names[panel], panel_width, charset) for panel in indices))
+        lightness = [panels.lightness(panel) for panel in indices]
         for row in range(rows):
             lines.append("  ".join(f"{_squares(panel[row], cell, charset):{panel_width}}" for panel in lightness))
     return lines
