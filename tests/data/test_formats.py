@@ -27,9 +27,9 @@ def formats_of(paths: Sequence[Path], task: str) -> list[str]:
     return [form.name for _, form in formats.formats_of(paths, TASKS[task].data_spec)]
 
 
-def refuse_twice(names: Sequence[str], task: str, form: str = "auto") -> None:
+def refuse_repeated_files(names: Sequence[str], task: str, form: str = "auto") -> None:
     section = experiment({"task": task, "data": {"train": names, "format": form}}).data
-    formats.refuse_twice(names, TASKS[task].data_spec, section)
+    formats.refuse_repeated_files(names, TASKS[task].data_spec, section)
 
 
 def message(call: Callable[..., object], *arguments: object) -> str:
@@ -128,13 +128,13 @@ def test_several_text_files_are_classes(folder: Path) -> None:
 
 
 def test_a_side_that_is_named_twice_is_refused(tmp_path: Path) -> None:
-    message_text = message(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
+    message_text = message(refuse_repeated_files, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
     assert (
         "a.de: this text file is named twice, but each file is one side of a pair. Name it once; a copy" in message_text
     )
-    refuse_twice(["a.tsv", "a.tsv"], "translate")  # such a file is read once
-    refuse_twice(["a.txt", "a.txt"], "translate", "tsv")
-    refuse_twice(["a.txt", "a.txt"], "language")
+    refuse_repeated_files(["a.tsv", "a.tsv"], "translate")  # such a file is read once
+    refuse_repeated_files(["a.txt", "a.txt"], "translate", "tsv")
+    refuse_repeated_files(["a.txt", "a.txt"], "language")
 
 
 def test_a_text_file_without_its_translation_is_refused(tmp_path: Path) -> None:

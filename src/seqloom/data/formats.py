@@ -1,4 +1,4 @@
-"""The formats of files, each with its reader; a file's format goes by its name, or by `data.format`."""
+"""File formats, each with its reader; `data.format` or the name of a file decides its format."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,18 +24,20 @@ from seqloom.data.tables import csv_rows, json_objects, tsv_rows
 from seqloom.data.text_io import OnBadLine, SkipBadLines, directory_error, raise_error, read_lines
 
 Cells = Sequence[object] | Mapping[str, object]
-"""A record: cells in order, or an object of JSON."""
+"""A record: cells in order, or a JSON object."""
 Records = Iterator[tuple[Location, Cells]]
 Reader = Callable[[Sequence[Path], Any, OnBadLine], Records]
-"""From the files of one input (for parallel text two), the data section of the config, and a handler of lines that
-can't be read, to records with their locations. The records of a table are the cells of each row, the first one
-included, or a JSON object with its keys; those of other kinds are the values of an example."""
+"""Reads the records of one input (a file, a folder, or two parallel files), with their locations.
+
+Its arguments are the files, the data section of the config, and a handler of lines that can't be read. A record of a
+table has the cells of a row, a header row included, or the keys and values of a JSON object; a record of another kind
+has the values of an example."""
 AUTO = "auto"
 
 
 @dataclass(frozen=True)
 class Format:
-    """One way to write examples down.
+    """A way to store examples in files.
 
     name: the value of `data.format`
     kind: which tasks can read it (`DataSpec.kinds`): table, folder, parallel, conll; text has no records and no reader
@@ -156,7 +158,7 @@ def format_of(path: Path, spec: DataSpec, name: str = AUTO) -> Format:
 
 
 def refuse_tabs(path: Path) -> None:
-    """Refuse a table that is named as text, which is a common mistake. Bad lines are left to the reader."""
+    """Refuse a table whose name is that of a text file, a common mistake. The reader reports bad lines."""
     lines = [line for _, line in islice(read_lines(path, on_bad_line=SkipBadLines()), 20)]
     tabs = {line.count("\t") for line in lines}
     if len(tabs) == 1 and (count := tabs.pop()):
@@ -167,7 +169,7 @@ def refuse_tabs(path: Path) -> None:
         raise DataError(path, message, advice, code="tabs-in-text")
 
 
-def refuse_twice(patterns: Sequence[str], spec: DataSpec, data: DataSection) -> None:
+def refuse_repeated_files(patterns: Sequence[str], spec: DataSpec, data: DataSection) -> None:
     """Refuse a file of parallel text that is named twice: it is one side of one pair, so the pairs are not clear."""
     seen: set[Path] = set()
     suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}

@@ -10,7 +10,7 @@ from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.problem import DataError, UserError
 from seqloom.data.cache import State, file_states, fingerprints
 from seqloom.data.columns import HEAD_RECORDS, Columns, find_columns, read_rows
-from seqloom.data.formats import Format, TableData, formats_of, refuse_twice
+from seqloom.data.formats import Format, TableData, formats_of, refuse_repeated_files
 from seqloom.data.parallel_text import pair_files
 from seqloom.data.paths import expand, without_gz
 from seqloom.data.records import Record, Value
@@ -234,7 +234,7 @@ def find_files(split: str, data: DataSection, data_spec: DataSpec, on_problem: O
     patterns: tuple[str, ...] = getattr(data, split)
     paths: dict[Path, Path] = {}
     try:
-        refuse_twice(patterns, data_spec, data)
+        refuse_repeated_files(patterns, data_spec, data)
     except DataError as problem:
         on_problem(problem)
     for pattern in patterns:
