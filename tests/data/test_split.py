@@ -14,9 +14,9 @@ from seqloom.data.split import (
     TRAIN,
     VALID,
     ChunkReader,
-    at_lines,
     batched,
     check_filled,
+    split_at_lines,
     split_by_content,
 )
 
@@ -93,15 +93,15 @@ def test_batches_by_size_have_all_items_and_end_at_the_size(items: list[str], si
 
 @given(texts, cuts, st.integers(1, 20))
 def test_chunks_join_to_the_text_and_do_not_depend_on_its_parts(text: str, cuts: list[int], size: int) -> None:
-    chunks = list(at_lines(chunked(text, cuts), size))
+    chunks = list(split_at_lines(chunked(text, cuts), size))
     assert "".join(chunks) == text
-    assert chunks == list(at_lines([text], size)) == list(at_lines(text, size))
+    assert chunks == list(split_at_lines([text], size)) == list(split_at_lines(text, size))
     assert all(0 < len(chunk) <= size for chunk in chunks)
 
 
 @given(texts, st.integers(1, 20))
 def test_a_chunk_ends_at_a_line_end_where_possible(text: str, size: int) -> None:
-    *chunks, _ = [*at_lines([text], size), ""]
+    *chunks, _ = [*split_at_lines([text], size), ""]
     for chunk in chunks[:-1]:
         assert chunk.endswith("\n") or "\n" not in chunk
         assert chunk.endswith("\n") or len(chunk) == size

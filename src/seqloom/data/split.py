@@ -1,4 +1,4 @@
-"""Training, validation and test split: by content, so that duplicates are in one split; and text cut into pieces."""
+"""Training, validation and test splits: by content, so that duplicates are in one split; and text cut into chunks."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -53,18 +53,18 @@ class ChunkReader:
             chunk = self.rest or next(self.chunks, None)
             if chunk is None:
                 return
-            piece, self.rest = chunk[:characters], chunk[characters:]
-            characters -= len(piece)
-            if piece:
-                yield piece
+            head, self.rest = chunk[:characters], chunk[characters:]
+            characters -= len(head)
+            if head:
+                yield head
 
 
-def at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:
-    """The same text in pieces of at most `size` characters, each of which ends with a line where that is possible.
+def split_at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:
+    """The same text in chunks of at most `size` characters, each of which ends with a line where that is possible.
 
-    Where a piece ends depends on the text alone, not on its chunks.
+    Where a chunk ends depends on the text alone, not on the chunks it came in.
 
-    >>> list(at_lines(["ab\\ncd", "e\\nf"], 4))
+    >>> list(split_at_lines(["ab\\ncd", "e\\nf"], 4))
     ['ab\\n', 'cde\\n', 'f']
     """
     rest = ""

@@ -15,7 +15,7 @@ from seqloom.data.cache import find_or_create
 from seqloom.data.row_store import ArrayWriter, read_arrays, smallest_type
 from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
-from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, ChunkReader, at_lines, batched
+from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, ChunkReader, batched, split_at_lines
 from seqloom.data.tokenizers import Tokenizer
 
 CHUNK_CHARACTERS = 1 << 16
@@ -73,7 +73,7 @@ def write_stream(text: Iterable[str], tokenizer: Tokenizer, folder: Path) -> tup
     """Write one row of tokens; return the numbers of characters and of tokens."""
     characters = 0
     with ArrayWriter(folder, {"tokens": smallest_type(len(tokenizer))}) as writer:
-        for chunks in batched(at_lines(text, CHUNK_CHARACTERS), CHUNKS_PER_BATCH):
+        for chunks in batched(split_at_lines(text, CHUNK_CHARACTERS), CHUNKS_PER_BATCH):
             characters += sum(map(len, chunks))
             writer.append("tokens", np.concatenate(tokenizer.encode_batch(chunks)))
     return characters, writer.sizes["tokens"]

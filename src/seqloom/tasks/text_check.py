@@ -11,7 +11,7 @@ from seqloom.data.inspection.findings import MAX_LOCATIONS, BadLines, Inspection
 from seqloom.data.inspection.text_quality import ANY_ODD_CHARACTER, Lengths, OddCharacters, count_tokens
 from seqloom.data.records import Location
 from seqloom.data.source import DataSource
-from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
+from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, split_at_lines
 from seqloom.data.text_io import LINE_TOO_LONG, EmptyFile, read_chunks, read_lines
 from seqloom.data.text_stream import MIN_TOKENS, split_spans, too_short
 
@@ -120,7 +120,7 @@ def read_blocks(text: DataSource, split: str) -> Iterator[Block]:
 def numbered(name: str, chunks: Iterable[str]) -> Iterator[Block]:
     """Blocks with the line that each begins on."""
     line = 1
-    for block in at_lines(chunks, BLOCK):
+    for block in split_at_lines(chunks, BLOCK):
         yield name, line, block
         line += block.count("\n")
 
