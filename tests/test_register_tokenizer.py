@@ -112,7 +112,7 @@ def test_a_language_model_generates_with_it(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"tokenizer": "blanks"}', "a blanks tokenizer without a state. Train again, or copy the file anew"),
+        ('{"tokenizer": "blanks"}', "a blanks tokenizer without a state. Train again, or copy the file again"),
         ('{"tokenizer": "blanks", "state": {}}', "a blanks tokenizer that can't be read (KeyError: 'words')."),
         ('{"tokenizer": "nowhere", "state": {}}', "a tokenizer of the kind 'nowhere', which is not registered."),
         ('{"tokenizer": "word", "state": {}}', "a tokenizer of the kind 'word', which is not registered."),
@@ -194,7 +194,7 @@ class Empty(Blanks):
         (Untrained, "returned None from `train`. Return the tokenizer."),
         (Unlisted, "has 'a dog' for 4 ids. Return a list with a text for each from `tokens`."),
         (Bytes, "decodes to b'a dog'. Return a text from `decode`."),
-        (Empty, "has 0 ids, and 0 for what is unknown. Have one id at least."),
+        (Empty, "has 0 ids, and 0 for what is unknown. Have at least one id."),
     ],
 )
 def test_a_tokenizer_that_fails_is_one_message(part: type[Blanks], message: str) -> None:

@@ -97,7 +97,7 @@ def test_answers_are_learned_in_alphabetical_order() -> None:
 
 @pytest.mark.parametrize(
     ("learner", "error", "advice"),
-    [(WORDS, DataError, "Train again, or copy the file anew"), (AnswerLearner((1,)), RunError, "Restore the file")],
+    [(WORDS, DataError, "Train again, or copy the file again"), (AnswerLearner((1,)), RunError, "Restore the file")],
     ids=["tokenizer", "answers"],
 )
 @pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', "null"])

@@ -10,7 +10,7 @@ import numpy as np
 from seqloom.core.problem import RunError
 from seqloom.data.row_store import Ragged
 from seqloom.data.tokenizers import Tokenizer
-from seqloom.data.tokenizers.character import CODE_POINTS, codes
+from seqloom.data.tokenizers.character import CODE_POINTS, code_points
 from seqloom.data.tokenizers.tokenizer import refuse_surrogates
 
 CHARACTERS_FILE = "characters.json"
@@ -53,7 +53,7 @@ def find_characters(texts: Ragged, tokenizer: Tokenizer) -> str:
     present = np.zeros(CODE_POINTS, dtype=bool)
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(texts.flat), CHUNK):
-        present[codes(decoder.decode(bytes(texts.flat[start : start + CHUNK])))] = True
+        present[code_points(decoder.decode(bytes(texts.flat[start : start + CHUNK])))] = True
     distinct = "".join(sorted(set(tokenizer.normalize("".join(map(chr, np.flatnonzero(present)))))))
     return distinct if len(distinct) <= MOST else ""
 

@@ -1,4 +1,4 @@
-"""Text to tokens and back: characters, bytes, words or byte pairs, learned from a bounded sample of the text."""
+"""Tokenizers of characters, bytes, words and byte pairs, trained on a bounded sample of the text."""
 
 from seqloom.data.tokenizers.registry import TOKENIZERS, train_tokenizer
 from seqloom.data.tokenizers.tokenizer import Ids, State, Tokenizer

@@ -55,8 +55,8 @@ def first_characters(texts: Iterable[str], characters: int) -> Iterator[str]:
             return
 
 
-def read(text: str, location: object) -> Tokenizer:
-    """The tokenizer in a file; nothing is used but what its kind learned."""
+def read_tokenizer(text: str, location: object) -> Tokenizer:
+    """The tokenizer in a file; only what its kind learned is used."""
     if len(text) > MAX_BYTES:
         raise damaged(location, f"a tokenizer of more than {MAX_BYTES // 2**20} MiB")
     try:
@@ -75,7 +75,7 @@ def read(text: str, location: object) -> Tokenizer:
 
 
 def damaged(location: object, message: str) -> DataError:
-    advice = "Train again, or copy the file anew from where it was made"
+    advice = "Train again, or copy the file again from its original"
     return DataError(location, message, advice, code="damaged-tokenizer")
 
 
@@ -105,7 +105,7 @@ def read_user_defined(name: object, state: object, location: object) -> Tokenize
 def register_tokenizer(part: Part) -> None:
     """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenizers.Tokenizer`.
 
-    A run has its name and its state, as JSON: to open the run, register it again.
+    A run stores its name and its state, as JSON; to open the run, register it again.
 
     @seqloom.register.tokenizer("blanks")
     class Blanks(Tokenizer): ...
@@ -133,7 +133,7 @@ def check_trained(part: Part, tokenizer: object, text: str) -> Tokenizer:
         size = len(tokenizer)
         if not size or not (tokenizer.unknown is None or 0 <= tokenizer.unknown < size):
             reason = f"has {size} ids, and {tokenizer.unknown} for what is unknown"
-            raise part.misfit(reason, "Have one id at least")
+            raise part.misfit(reason, "Have at least one id")
         ids = tokenizer.encode(text)
         decoded: object = tokenizer.decode(ids.tolist())
         if not isinstance(decoded, str):
@@ -143,7 +143,7 @@ def check_trained(part: Part, tokenizer: object, text: str) -> Tokenizer:
             reason = f"has {short_repr(tokens)} for {len(ids)} ids"
             raise part.misfit(reason, "Return a list with a text for each from `tokens`")
         try:
-            restored = read(tokenizer.to_json(), "its file")
+            restored = read_tokenizer(tokenizer.to_json(), "its file")
         except DataError as error:
             reason = f"is not read again: {error.template.message}"
             raise part.misfit(reason, "Match `state` and `from_state`") from None

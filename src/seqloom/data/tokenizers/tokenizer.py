@@ -108,9 +108,9 @@ class Tokenizer(ABC):
     @classmethod
     def from_json(cls, text: str, location: object = "tokenizer.json") -> "Tokenizer":
         """The tokenizer of any kind that `to_json` wrote; a `DataError` with this location for any other text."""
-        from seqloom.data.tokenizers.registry import read  # imports this module
+        from seqloom.data.tokenizers.registry import read_tokenizer  # imports this module
 
-        return read(text, location)
+        return read_tokenizer(text, location)
 
 
 def refuse_surrogates(text: str) -> None:
