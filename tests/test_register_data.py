@@ -284,7 +284,7 @@ class Unfinished(RowTask):
 
 def test_a_task_without_a_corpus_requires_a_file() -> None:
     seqloom.register.task("count", word_count.CountWords, config=WithoutCorpus)
-    with pytest.raises(UserError, match=r"no file is named, and count has no corpus that needs none\. Name a file"):
+    with pytest.raises(UserError, match=r"no file is named, and count has no embedded corpus\. Name a file"):
         seqloom.train("count", out="run", **TINY)
 
 

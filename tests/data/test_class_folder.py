@@ -87,7 +87,7 @@ def test_splits_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, 
     folder = write_files(tmp_path, **dict.fromkeys(names, "x"))
     dev, test, train = sorted(folder.iterdir())
     assert message(folder) == (
-        ": these are splits of a data set, not classes. "
+        ": these are splits of a dataset, not classes. "
         f"Pass each with its option: data.valid {dev} data.test {test} data.train {train}."
     )
 

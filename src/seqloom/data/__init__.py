@@ -1,1 +1,1 @@
-"""Files in, batches out: readers, tokenizers, the order of samples, embedded corpora."""
+"""Everything from files to batches: readers, splits, tokenizers, embedded corpora, the order of batches."""

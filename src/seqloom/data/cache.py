@@ -1,4 +1,4 @@
-"""Prepared data in folders that are found by what went into them, so that the second run starts at once."""
+"""A cache of prepared data, in folders named by a hash of all that the data depend on; later runs start at once."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from seqloom.core.problem import DataError
 from seqloom.core.run_format import sha256
 from seqloom.data.text_io import cannot_read
 
-FORMAT = 4  # raise it whenever the same files are prepared differently
+FORMAT = 4  # increase it when the same files are prepared differently
 MAX_BYTES = 1 << 40  # of a file or folder that is hashed, since its path may come from a stranger's run
 State = tuple[tuple[str, int, int, int, int], ...]
 

@@ -50,7 +50,7 @@ def _classes(path: Path) -> list[Path]:
     splits = {entry: split_from_name(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
     if all(splits.values()):
         options = " ".join(f"{KeyName(f'data.{split}')} {entry}" for entry, split in splits.items())
-        message = "these are splits of a data set, not classes"
+        message = "these are splits of a dataset, not classes"
         raise DataError(path, message, f"Pass each with its option: {options}", code="splits-as-classes")
     return entries
 

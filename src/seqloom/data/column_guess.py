@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from seqloom.core.config.data import LANGUAGES
 
 LANGUAGE_NAMES = {
-    *({*LANGUAGES} - {"id", "no"}),  # which number rows more often than they name Indonesian and Norwegian
+    *({*LANGUAGES} - {"id", "no"}),  # such columns number rows more often than they are Indonesian or Norwegian
     *("bg", "el", "et", "hi", "hr", "zh"),
     *("arabic", "chinese", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi"),
     *("hungarian", "italian", "japanese", "korean", "norwegian", "polish", "portuguese", "romanian", "russian"),
@@ -14,7 +14,7 @@ LANGUAGE_NAMES = {
 }
 EVERYDAY_WORDS = {"be", "ce", "da", "el", "es", "et", "fa", "he", "hi", "is", "it", "ja", "te", "vi"}
 """Codes of languages that a dictionary's first row may have as words (it, es). For en and de, that is too rare."""
-SENTENCE = 4  # words at least, where a row is more than an entry of a dictionary
+SENTENCE = 4  # words; a row with fewer may be an entry of a dictionary
 
 NAME = re.compile(r"[^\W\d][\w .()/-]{0,39}")  # the form of a column's name
 

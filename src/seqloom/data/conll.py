@@ -19,7 +19,7 @@ OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")  # a multiword token (1-2) or an em
 TaggedWord = tuple[str, str]
 Sentence = tuple[Location, tuple[tuple[str, ...], tuple[str, ...]]]
 LineParser = Callable[[str, bool], TaggedWord | None]
-"""From a line, and whether it is inside a sentence, to a word and its tag; None if the line has no word."""
+"""Parses a line, given whether it is inside a sentence, to a word and its tag, or to None if it has no word."""
 
 
 def read_conllu(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine = raise_error) -> Iterator[Sentence]:

@@ -153,9 +153,9 @@ class ImageStore:
 
     @staticmethod
     def open(folder: Path, source: DataSource, state: str = "") -> "ImageStore":
-        about = json.loads((folder / FINGERPRINT).read_text(encoding="utf-8"))
+        metadata = json.loads((folder / FINGERPRINT).read_text(encoding="utf-8"))
         numbers = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
-        return ImageStore(source, Images.open(folder), numbers, state, about["sha256"], about["skipped"])
+        return ImageStore(source, Images.open(folder), numbers, state, metadata["sha256"], metadata["skipped"])
 
     def examples(self, on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
         """The examples whose image is stored: its number, then the other values, then the image's name."""
@@ -169,7 +169,8 @@ class ImageStore:
 
 
 def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
-    """The images of a source, from the cache or new; apart from the rows, since seeds and tokenizers don't change them.
+    """The images of a source, from the cache or new; the cache keeps them apart from the rows, since they do not depend
+    on seeds and tokenizers.
 
     An image is taken to be unchanged if its path, size in bytes and modification time are: to hash all contents at
     every start would take too long.
@@ -207,16 +208,16 @@ def fill_store(source: DataSource, folder: Path, options: ImageOptions) -> None:
             writer.append_rows("values", [image.ravel()])
             writer.append("shapes", image.shape)
             writer.append_rows("names", [np.frombuffer(name.encode(), dtype=np.uint8)])
-    about = {"sha256": usable.sha256.hexdigest(), "skipped": list(usable.numbers.values()).count(None)}
-    (folder / FINGERPRINT).write_text(json.dumps(about), encoding="utf-8")
+    metadata = {"sha256": usable.sha256.hexdigest(), "skipped": list(usable.numbers.values()).count(None)}
+    (folder / FINGERPRINT).write_text(json.dumps(metadata), encoding="utf-8")
     (folder / NUMBERS).write_text(json.dumps(usable.numbers), encoding="utf-8")
 
 
 class UsableImages:
-    """The distinct images of the examples that can be read, with the names that are first written for them.
+    """The distinct images of the examples that can be read, each with the name that the data first have for it.
 
     numbers, sha256: see `ImageStore`; complete once all images were read
-    first_error: why the first image that can't be read can't
+    first_error: the message about the first image that can't be read
     """
 
     def __init__(self, source: DataSource, options: ImageOptions) -> None:
@@ -237,7 +238,7 @@ class UsableImages:
             else:
                 name, path, content = image, image_path(image, example.location), "none"
                 try:
-                    pixels = self.of_one_kind(name, read_image_or_features(path, size))
+                    pixels = self.check_kind(name, read_image_or_features(path, size))
                     content = fingerprint(path)
                 except DataError as error:
                     message = f"{name!r} {error.template.message}"
@@ -252,7 +253,7 @@ class UsableImages:
             count += 1
             yield name, pixels
 
-    def of_one_kind(self, name: str, image: Pixels) -> Pixels:
+    def check_kind(self, name: str, image: Pixels) -> Pixels:
         """The image, if it is of the kind of the others: a model reads images, or vectors of one length."""
         features = image.shape[2] if image.dtype.kind == "f" else 0
         if self.features is None:

@@ -24,7 +24,7 @@ def random_generator(*words: object) -> np.random.Generator:
 
 
 def shuffled_positions(positions: Integer[ndarray, " n"], size: int, *words: object) -> Integer[ndarray, " n"]:
-    """The new positions of these positions in a shuffle of 0 .. size − 1 seeded by the words; the rest is not computed.
+    """Where a shuffle of 0 .. size − 1, seeded by the words, moves these positions; no others are computed.
 
     A Feistel network over 2k bits permutes 0 .. 2^(2k) − 1. Applied again to values of at least `size` until they are
     smaller, it permutes 0 .. size − 1.

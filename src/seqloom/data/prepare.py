@@ -85,7 +85,7 @@ class SplitExamples:
         self.source, self.schema, self.read, self.copy = source, schema, read, copy
         self.on_bad_line = source.on_bad_line()
         self.moved: set[str] = set()  # contents that are moved from a held-out split to training
-        self.left_out: frozenset[str] = frozenset()  # answers
+        self.left_out: frozenset[str] = frozenset()  # answers whose examples are left out
 
     def read_files(self) -> Iterator[tuple[str, Record]]:
         with self.copy.open("w", encoding="utf-8", newline="\n") as file:
@@ -120,7 +120,7 @@ class SplitExamples:
         return sizes, counts, single
 
     def move_missing(self, counts: Counts) -> None:
-        """Move the examples whose answers are by chance all held out to training, and their duplicates."""
+        """Move to training the examples of an answer that are all held out by chance, and their duplicates."""
         if missing := missing_from_train(self.source, counts):
             self.moved = {
                 self.schema.content_of(example.values)
@@ -158,7 +158,7 @@ def prepare(
 ) -> Dataset:
     """The prepared examples of a source, from the cache or new; never from a file that changed meanwhile.
 
-    read: what gives the examples, if not the source itself; `key` is then what else decides them
+    read: what reads the examples, if not the source itself; `key` has what else they depend on
     """
 
     def fill(folder: Path) -> None:

@@ -113,5 +113,5 @@ class SourceFile(NamedTuple):
         return SourceFile(numbers[str(named)], "" if named == path else path.relative_to(named).as_posix())
 
     def name(self, names: Sequence[str]) -> str:
-        """The name for a person, wherever the data lie."""
+        """The name in reports: the path inside a named folder, or the name of the file without its folder."""
         return self.inside or PurePath(names[self.number]).name

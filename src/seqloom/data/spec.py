@@ -18,7 +18,7 @@ from seqloom.data.records import Field, Location, Record, parse_stripped_text, p
 
 CorpusFunction = Callable[..., Iterator[Any]]
 Parse = Callable[[Field, Any], object]
-"""From a field of a record, and the data section of the config, to a value of an example."""
+"""Converts a field of a record, with the data section of the config, to a value of an example."""
 
 EDITIONS = {"numbers": 2}  # of embedded corpora; increase it when the same seed gives other examples
 
@@ -63,8 +63,8 @@ class EmbeddedCorpus:
     @property
     def summary(self) -> str:
         """The docstring of its module, or of a user-defined function, as one line."""
-        documented = self.function if callable(self.function) else import_module(self.function.partition(":")[0])
-        return " ".join((documented.__doc__ or "").split())
+        source = self.function if callable(self.function) else import_module(self.function.partition(":")[0])
+        return " ".join((source.__doc__ or "").split())
 
     def load(self) -> CorpusFunction:
         if callable(self.function):
@@ -100,7 +100,7 @@ class DataSpec:
     @property
     def default_corpus(self) -> str:
         if not self.corpora:
-            message = f"no file is named, and {self.task} has no corpus that needs none"
+            message = f"no file is named, and {self.task} has no embedded corpus"
             raise UserError(message, f"Name a file: {self.task} reads {self.description}", code="no-data")
         return next(iter(self.corpora))
 

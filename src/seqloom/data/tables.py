@@ -73,10 +73,10 @@ class CsvReader:
     def _record_lines(self) -> Iterator[str]:
         """Lines for `csv.reader`, which asks for more while a quote is open; at most `max_characters` per record."""
         size = 0
-        while numbered := self.pushed_back.popleft() if self.pushed_back else next(self.lines, None):
-            line = numbered[1]
+        while numbered_line := self.pushed_back.popleft() if self.pushed_back else next(self.lines, None):
+            line = numbered_line[1]
             size = size + 1 + len(line) if self.record else len(line)
-            self.record.append(numbered)
+            self.record.append(numbered_line)
             if size > self.max_characters:
                 return
             yield line + "\n"

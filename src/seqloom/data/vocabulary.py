@@ -15,7 +15,7 @@ UNKNOWN = "<unk>"
 
 
 class Vocabulary:
-    """Names in order; a name that is not among them has the id of UNKNOWN, if that is one.
+    """Names in order; any other name has the id of UNKNOWN, if that is one of the names.
 
     >>> letters = Vocabulary.from_counts(Counter("banana"), unknown=True)
     >>> list(letters), letters.ids("bat").tolist()

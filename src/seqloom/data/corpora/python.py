@@ -93,7 +93,7 @@ def python_files(folder: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> str | None:
-    """A file's text, if it is ASCII and not empty: a hundred characters are then a whole vocabulary."""
+    """A file's text, if it is ASCII and not empty: the vocabulary is then about a hundred characters."""
     try:
         return path.read_text(encoding="ascii") or None
     except (OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
 """Drawn scenes of one or two colored shapes, large or small, on gray, each with a caption. Caption:
-`a large red circle above a small blue square`. What is further up or to the left is named first, so that one
-sentence is right. The length is the most shapes of a scene (default: 2, at most 3), the examples are scenes (default:
-6,000).
+`a large red circle above a small blue square`. The shape further up or to the left is named first, so
+that only one caption is correct. The length is the largest number of shapes in a scene (default: 2, at most 3), the
+examples are scenes (default: 6,000).
 """
 
 from collections.abc import Callable, Iterator
@@ -74,9 +74,11 @@ COLORS = {
 }
 HALVES = {"small": (0.08, 0.095), "large": (0.135, 0.155)}  # of a box's side, as shares of the image's
 GAP = 0.025  # between two boxes, at least
-CLEARANCE = 0.05  # how much further along than across the next shape is, at least, so that no relation is in doubt
+CLEARANCE = (
+    0.05  # the least by which a shape's shift along the relation exceeds its shift across: no relation is in doubt
+)
 RELATIONS = ("left of", "above")
-SHADE = 0.02  # how far a color may be from its name's, and the deviation of a pixel's noise
+SHADE = 0.02  # the most that a color may differ from COLORS; also the standard deviation of the noise
 
 
 class Box(NamedTuple):
@@ -133,22 +135,22 @@ class Scene:
 
     @property
     def caption(self) -> str:
-        return f" {self.relation} ".join(" ".join(each.words) for each in self.objects)
+        return f" {self.relation} ".join(" ".join(scene_object.words) for scene_object in self.objects)
 
     @property
     def boxes(self) -> dict[int, Box]:
         """The box of each object, by the position of its noun in the caption (in words, from 0)."""
         distance = 4 + len(self.relation.split())
-        return {3 + distance * number: each.box for number, each in enumerate(self.objects)}
+        return {3 + distance * number: scene_object.box for number, scene_object in enumerate(self.objects)}
 
     def image(self, side: int = SIDE) -> UInt8[ndarray, "3 side side"]:
         """The objects on a gray that brightens to one side, all with a little noise."""
-        random = np.random.RandomState(self.noise)  # whose numbers are promised to stay what they are
+        random = np.random.RandomState(self.noise)  # NumPy never changes its random numbers
         level, slope_y, slope_x = random.uniform([0.3, -0.2, -0.2], [0.7, 0.2, 0.2])
         across = (np.arange(side) + 0.5) / side - 0.5
         image = np.tile(level + slope_y * across[:, None] + slope_x * across, (3, 1, 1))
-        for each in self.objects:
-            paint(image, each.figure)
+        for scene_object in self.objects:
+            paint(image, scene_object.figure)
         image += SHADE * random.standard_normal(image.shape)
         pixels: UInt8[ndarray, "3 side side"] = np.rint(np.clip(image, 0, 1) * 255).astype(np.uint8)
         return pixels
@@ -201,8 +203,8 @@ def spread(random: Random, halves: list[float]) -> list[float]:
 def attended(weights: Float[ndarray, "rows columns"], box: Box) -> bool:
     """Whether attention over a grid of regions is on an object: the region of the greatest weight overlaps its box.
 
-    A region is its own cell of the grid, from row / rows to (row + 1) / rows down and likewise across, and no pixel
-    beyond it, though the network that made its vector saw some; to touch at an edge is not enough.
+    A region is its cell of the grid, from row / rows to (row + 1) / rows down and likewise across, although the
+    receptive field of its vector may be larger. A box that only touches an edge of the region does not overlap it.
 
     >>> weights = np.array([[0.1, 0.2], [0.6, 0.1]])
     >>> attended(weights, Box(0.6, 0.3, 0.9, 0.7)), attended(weights, Box(0.0, 0.3, 0.5, 0.7))

@@ -1,1 +1,1 @@
-"""What checks of data before training share: findings, duplicates, the quality of texts. The checks are a task's."""
+"""Findings, duplicates and the quality of texts, for the tasks' checks of data before training."""

@@ -15,7 +15,7 @@ from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.family import Family, Probability, Use
 from seqloom.tasks.experiment import Experiment, Help
 
-# Names that such columns have in data sets that people share; the first in the list wins.
+# Usual names of these columns in public datasets; the first in the list wins.
 TEXT_NAMES = (
     "text", "sentence", "review", "content", "comment", "document", "body", "message", "tweet", "post", "utterance",
     "question", "query", "phrase", "article", "description", "abstract", "summary", "headline", "title", "name",

@@ -112,7 +112,7 @@ class FormColumn(Column):
 
 
 class Forms:
-    """The distinct forms of a data set, mapped into memory: as texts, and as `Spellings.rows` has them."""
+    """The distinct forms of a dataset, memory-mapped: as texts, and as rows of `Spellings.rows`."""
 
     def __init__(self, folder: Path) -> None:
         arrays = read_arrays(folder / FORMS)
