@@ -46,7 +46,9 @@ def check_data(experiment: Experiment) -> Inspection:
     for split in SPLITS:
         if files := source.files[split]:
             first = ", ".join(map(str, files[:3])) + (f", … ({len(files)} files)" if len(files) > 3 else "")
-            format_of = {path: each.format.name for each in source.inputs if each.split == split for path in each.paths}
+            format_of = {
+                path: entry.format.name for entry in source.inputs if entry.split == split for path in entry.paths
+            }
             formats = ", ".join(dict.fromkeys(format_of[path] for path in files))
             inspection.summarize(f"{split} files", f"{first} ({formats})")
     if source.columns is not None:
@@ -59,14 +61,14 @@ class RowCheck:
     """Reads all examples once; reports the sizes of splits, repeated contents, and the quality of texts.
 
     noun: what an example is called
-    content_noun: what the value is called that examples are split by
-    which: what follows `content_noun` in messages about contents that occur more than once
+    content_noun: what the value is called by which examples are split
+    qualifier: what follows `content_noun` in messages about contents that occur more than once
     rows: how many examples each split has
     """
 
     noun: ClassVar[str] = "example"
     content_noun: ClassVar[str] = "example"
-    which: ClassVar[str] = ""
+    qualifier: ClassVar[str] = ""
 
     def __init__(self, source: DataSource, inspection: Inspection) -> None:
         self.source, self.inspection = source, inspection
@@ -121,9 +123,9 @@ class RowCheck:
     def size_of(self, split: str) -> str:
         return counted(self.rows[split], self.noun)
 
-    def report_contents(self, repeated: Duplicates) -> None:
-        report_duplicates(repeated, self.content_noun, self.inspection, self.which)
-        report_overlap(repeated, self.content_noun, self.inspection, self.which)
+    def report_contents(self, duplicates: Duplicates) -> None:
+        report_duplicates(duplicates, self.content_noun, self.inspection, self.qualifier)
+        report_overlap(duplicates, self.content_noun, self.inspection, self.qualifier)
 
     def report_texts(self) -> None:
         for text in self.texts.values():

@@ -1,4 +1,4 @@
-"""Labels of texts and tags of words: what training refuses about them, and the part of `seqloom check` they percent."""
+"""Labels of texts and tags of words: what training refuses about them, and what their checks share."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from seqloom.data.split import TRAIN
 from seqloom.tasks.data_check import RowCheck
 
 MESSAGE_LABELS = 3  # labels in a message
-MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
+MAX_LABELS = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
 SUMMARY_LABELS = 20  # labels in the summary
 
 
@@ -91,7 +91,7 @@ class LabelCheck(RowCheck):
         self.rows[split] += 1
         for label in labels:
             if label not in self.seen:
-                if len(self.seen) >= MOST:
+                if len(self.seen) >= MAX_LABELS:
                     self.too_many = True
                     continue
                 self.seen[label] = SeenLabel(str(location))
@@ -106,7 +106,7 @@ class LabelCheck(RowCheck):
         return Tally(len(labels), [self.seen[label].location for label in labels[:MAX_LOCATIONS]])
 
     def count_as_training(self, left_out: frozenset[str] = frozenset()) -> None:
-        """Move the examples of labels that the split by content kept back whole into train, as training does.
+        """Move to train the examples of a label that the split by content holds out entirely, as training does.
 
         left_out: labels whose examples training leaves out
         """
@@ -133,7 +133,7 @@ class LabelCheck(RowCheck):
             )
 
     def read_again(self) -> Iterator[tuple[str, str, Sequence[str]]]:
-        """Of all examples the file's split, the content and the labels; problems are reported by the first reading."""
+        """The file's split, the content and the labels of each example; the first reading has reported the problems."""
         for file_split, (values, _) in self.source.examples(ignore, ignore):
             content, labels = values
             yield file_split, content_text(content), labels
@@ -152,9 +152,9 @@ class LabelCheck(RowCheck):
         """A finding about some labels: that they are `predicate`."""
         self.add_finding(kind, self.tally(labels), code, f"{subject(self.label_noun, labels)} {predicate}", advice)
 
-    def report_contents(self, repeated: Duplicates) -> None:
-        super().report_contents(repeated)
-        report_contradictions(repeated, self.content_noun, f"{self.label_noun}s", self.inspection, self.which)
+    def report_contents(self, duplicates: Duplicates) -> None:
+        super().report_contents(duplicates)
+        report_contradictions(duplicates, self.content_noun, f"{self.label_noun}s", self.inspection, self.qualifier)
 
     def report_texts(self) -> None:
         self.inspection.summarize("characters", self.text.characters.describe())

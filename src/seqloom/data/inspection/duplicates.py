@@ -128,8 +128,8 @@ def hash_answer(answer: tuple[str, ...]) -> int:
     return hash_text(SEPARATOR.join(answer)) >> 34
 
 
-def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection, which: str = "") -> None:
-    """Findings about texts that repeat an earlier one in the files of their split; `which` follows `noun` in messages.
+def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection, qualifier: str = "") -> None:
+    """Findings about texts that repeat an earlier one of their split's files; `qualifier` follows `noun` in messages.
 
     Held-out examples count as training examples, since a split by content keeps equal texts together.
     """
@@ -137,31 +137,31 @@ def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection,
         repeated, size = duplicates.within(split), duplicates.index.sizes[split]
         are_many = repeated.count > MAX_REPEATED * size
         verb = "repeats" if repeated.count == 1 else "repeat"
-        texts = f"{counted(repeated.count, noun)}{which} of {split} ({percent(repeated.count, size)})"
+        texts = f"{counted(repeated.count, noun)}{qualifier} of {split} ({percent(repeated.count, size)})"
         advice = "Remove them, unless they are intended" if are_many else "Nothing to do if they are intended"
         problem = Problem("repeated", f"{texts} {verb} an earlier one", advice)
         inspection.add("warning" if are_many else "note", repeated, problem)
 
 
-def report_overlap(duplicates: Duplicates, noun: str, inspection: Inspection, which: str = "") -> None:
+def report_overlap(duplicates: Duplicates, noun: str, inspection: Inspection, qualifier: str = "") -> None:
     for split, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
         shared, size = duplicates.shared(split, other), duplicates.index.sizes[split]
         verb = "is" if shared.count == 1 else "are"
-        texts = f"{counted(shared.count, noun)}{which} of {split} ({percent(shared.count, size)})"
+        texts = f"{counted(shared.count, noun)}{qualifier} of {split} ({percent(shared.count, size)})"
         advice = f"Remove them from {other}; otherwise scores on {split} will be too high"
         problem = Problem("shared", f"{texts} {verb} in {other} too", advice)
         inspection.add("warning" if shared.count > MAX_LEAKED * size else "note", shared, problem)
 
 
 def report_contradictions(
-    duplicates: Duplicates, noun: str, answers: str, inspection: Inspection, which: str = ""
+    duplicates: Duplicates, noun: str, answers: str, inspection: Inspection, qualifier: str = ""
 ) -> None:
     """A finding about texts with several answers, which no model can all predict; `answers` is the word for them."""
     contradictions, wrong = duplicates.contradictions()
     total = sum(duplicates.index.sizes.values())
     verb = "has" if contradictions.count == 1 else "have"
     message = (
-        f"{counted(contradictions.count, noun)}{which} {verb} different {answers}, so at least {wrong:,} of "
+        f"{counted(contradictions.count, noun)}{qualifier} {verb} different {answers}, so at least {wrong:,} of "
         f"{total:,} ({percent(wrong, total)}) can't be predicted correctly"
     )
     problem = Problem("contradictions", message, f"Check which of the {answers} are correct")

@@ -62,10 +62,10 @@ class CaptionCheck(RowCheck):
         self.inspection.others += self.bad_images.findings("warning" if skips else "error")
         super().report()
 
-    def report_contents(self, repeated: Duplicates) -> None:
+    def report_contents(self, duplicates: Duplicates) -> None:
         captions = counted(self.rows.total(), "caption")
         self.inspection.summarize("images", f"{len(self.images):,}, with {captions}")
-        report_overlap(repeated, "caption", self.inspection)  # an image may have several captions
+        report_overlap(duplicates, "caption", self.inspection)  # an image may have several captions
 
 
 check = CaptionCheck.check

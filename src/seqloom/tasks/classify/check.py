@@ -15,12 +15,12 @@ from seqloom.tasks.classify.data import GIVE_ANOTHER
 from seqloom.tasks.label_check import LabelCheck, seen_once, single_label
 
 FEW_EXAMPLES = 10  # of a label: fewer teach little
-UNEVEN, VERY_UNEVEN = 10, 100  # times as many of the largest label as of the smallest
-OVERWHELMING = 0.9  # percent of the largest label
+UNEVEN, VERY_UNEVEN = 10, 100  # ratios of the most frequent label to the rarest
+OVERWHELMING = 0.9  # share of the most frequent label
 
 
 class ClassifyCheck(LabelCheck):
-    """Adds what training refuses about labels, how even they are, and white space around texts.
+    """Adds what training refuses about labels, how balanced they are, and white space around texts.
 
     multilabel: whether a text may have several labels, or none
     left_out: labels whose examples training leaves out

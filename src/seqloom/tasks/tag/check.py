@@ -21,8 +21,8 @@ SHORT = 5  # words: a shorter sentence ("Thank you .") may well be in many files
 MANY_SINGLE = 0.25  # of sentences with one word: more are a warning
 
 MOST_WORDS = 1_000_000  # distinct words that are counted: about 150 MB
-MANY_NEW = 0.3  # percent of validation words that training never sees: more is a warning
-ENOUGH = 100  # words: a percent of fewer says little
+MANY_NEW = 0.3  # share of validation words that are not in training: more is a warning
+ENOUGH = 100  # words: a share of fewer says little
 
 SPAN_TAG = re.compile(r"O|[BIESLUM]-.+")
 CONTINUES, OPEN = frozenset("IELM"), frozenset("BIM")  # tags that continue a span, and those that leave one open
@@ -32,7 +32,7 @@ class TagCheck(LabelCheck):
     """Adds what training refuses about tags, the words with their tags, spans, and sentences of one word."""
 
     noun, content_noun, label_noun = "sentence", "sentence", "tag"
-    which = f" (of {SHORT} words or more)"
+    qualifier = f" (of {SHORT} words or more)"
 
     def __init__(self, source: DataSource, inspection: Inspection) -> None:
         super().__init__(source, inspection)
@@ -81,8 +81,8 @@ class TagCheck(LabelCheck):
         advice = "Check for a typing mistake; one example is too few to learn from"
         self.add_label_finding("warning", once, "tag-seen-once", "seen once", advice)
 
-    def report_contents(self, repeated: Duplicates) -> None:
-        super().report_contents(repeated)
+    def report_contents(self, duplicates: Duplicates) -> None:
+        super().report_contents(duplicates)
         self.spans.report(self.seen, self.inspection)
 
     def report_texts(self) -> None:
@@ -152,36 +152,36 @@ class WordCounts:
 class SpanTags:
     """Spans written as tags, B-X I-X O.
 
-    astray: tags that continue a span that the previous tag is not in
+    stray: tags that continue a span that the previous tag is not in
     begins: tags B-X
-    needless: tags B-X that do not follow a span of the same kind
+    redundant: tags B-X that do not follow a span of the same kind
     """
 
     def __init__(self) -> None:
-        self.astray, self.begins, self.needless = Tally(), 0, 0
+        self.stray, self.begins, self.redundant = Tally(), 0, 0
 
     def add(self, tags: Sequence[str], location: Location) -> None:
-        astray = 0
+        stray = 0
         for previous, tag in zip(("O", *tags), tags, strict=False):
             in_span = previous[:1] in OPEN and previous[1:] == tag[1:]
-            astray += tag[1:2] == "-" and tag[0] in CONTINUES and not in_span
+            stray += tag[1:2] == "-" and tag[0] in CONTINUES and not in_span
             self.begins += tag[:2] == "B-"
-            self.needless += tag[:2] == "B-" and previous[2:] != tag[2:]
-        if astray:
-            self.astray.add(location, astray)
+            self.redundant += tag[:2] == "B-" and previous[2:] != tag[2:]
+        if stray:
+            self.stray.add(location, stray)
 
     def report(self, tags: Iterable[str], inspection: Inspection) -> None:
         """A note, if the tags mark spans at all."""
         distinct = set(tags)
         if not all(SPAN_TAG.fullmatch(tag) for tag in distinct) or distinct <= {"O"}:
             return
-        if not self.begins or not self.needless:  # B only between neighbors, or not at all: the first form, IOB1
-            message = "spans begin with I- (the form IOB1)"
-            advice = "Nothing to do: they are scored in this form; other tools may expect B- (IOB2)"
+        if not self.begins or not self.redundant:  # B only between neighbors, or not at all: IOB1
+            message = "spans begin with I- (the scheme IOB1)"
+            advice = "Nothing to do: they are scored by this scheme; other tools may expect B- (IOB2)"
         else:
-            message = f"{counted(self.astray.count, 'tag')} I-X (or E-X) without a B-X or I-X before"
+            message = f"{counted(self.stray.count, 'tag')} I-X (or E-X) without a B-X or I-X before"
             advice = "Write B-X where a span begins; otherwise these tags are scored as the beginning of a span"
-        inspection.add("note", self.astray, Problem("spans", message, advice))
+        inspection.add("note", self.stray, Problem("spans", message, advice))
 
 
 check = TagCheck.check

@@ -40,10 +40,10 @@ class TranslateCheck(RowCheck):
     def answer(self, values: Sequence[Value]) -> Sequence[str]:
         return values[1:]
 
-    def report_contents(self, repeated: Duplicates) -> None:
-        super().report_contents(repeated)
+    def report_contents(self, duplicates: Duplicates) -> None:
+        super().report_contents(duplicates)
         total = self.rows.total()
-        several, _ = repeated.contradictions()
+        several, _ = duplicates.contradictions()
         have = "has" if several.count == 1 else "have"
         message = f"{counted(several.count, 'source')} {have} several translations"
         advice = "Nothing to do if all are correct; exact match can't reach 100%"
