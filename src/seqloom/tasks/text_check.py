@@ -15,9 +15,9 @@ from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, split_at_lines
 from seqloom.data.text_io import LINE_TOO_LONG, EmptyFile, read_chunks, read_lines
 from seqloom.data.text_stream import MIN_TOKENS, split_spans, too_short
 
-BLOCK = 1 << 20  # characters that are read at once; a longer line is read in pieces
+BLOCK = 1 << 20  # characters that are read at once; a longer line is read in chunks
 LONGEST = 10_000_000  # characters of a line in which bytes that are not UTF-8 are looked for
-LITTLE = 100_000  # characters to learn from
+LITTLE = 100_000  # characters of training text; fewer are a note
 
 LONG = 40  # characters: a shorter line may well be there many times
 VERY_LONG = 10_000  # characters of what is likely not one line
@@ -29,7 +29,7 @@ Block = tuple[str, int, str]  # a file's name, the line that the text begins on,
 
 
 def check_text(source: DataSource, inspection: Inspection) -> None:
-    """Two readings: the first checks that all can be read and counts its length, which decides where it is split."""
+    """Read the text twice: first for errors and its length, which decides where it is split; then to count."""
     files, lengths = {}, {}
     for split in SPLITS:
         files[split], lengths[split] = readable_files(source.files[split], inspection)
@@ -48,10 +48,10 @@ def check_text(source: DataSource, inspection: Inspection) -> None:
         return
     counts.summarize(source, inspection)
     counts.report(inspection)
-    for split, (cut_from, _, _) in spans.items():
+    for split, (origin, _, _) in spans.items():
         size = counts.sizes[split]
         if size.tokens < MIN_TOKENS:
-            inspection.add_error(too_short(source, cut_from, split, size.characters))
+            inspection.add_error(too_short(source, origin, split, size.characters))
     if MIN_TOKENS <= (characters := counts.sizes[TRAIN].characters) < LITTLE:
         message = f"{counted(characters, 'character')} is very little text to train on"
         advice = "Give more text, or expect the model to memorize it"
@@ -108,16 +108,16 @@ def unreadable_lines(path: Path) -> BadLines:
 def read_blocks(text: DataSource, split: str) -> Iterator[Block]:
     """The text of a split's files in blocks of whole lines, unless a line is longer than a block."""
     if split == TRAIN and text.corpus:
-        yield from numbered(text.corpus, text.generate())
+        yield from number_blocks(text.corpus, text.generate())
         return
     for path in text.files[split]:
         try:
-            yield from numbered(str(path), read_chunks(path))
+            yield from number_blocks(str(path), read_chunks(path))
         except EmptyFile:
             continue
 
 
-def numbered(name: str, chunks: Iterable[str]) -> Iterator[Block]:
+def number_blocks(name: str, chunks: Iterable[str]) -> Iterator[Block]:
     """Blocks with the line that each begins on."""
     line = 1
     for block in split_at_lines(chunks, BLOCK):
@@ -132,10 +132,10 @@ def split_blocks(text: DataSource, spans: dict[str, tuple[str, int, int]]) -> It
             continue
         position = 0
         for name, line, block in with_newlines(read_blocks(text, source)):
-            for split, (cut_from, start, stop) in spans.items():
+            for split, (origin, start, stop) in spans.items():
                 inside = slice(max(start - position, 0), max(stop - position, 0))
-                if cut_from == source and (piece := block[inside]):
-                    yield split, (name, line + block.count("\n", 0, inside.start), piece)
+                if origin == source and (chunk := block[inside]):
+                    yield split, (name, line + block.count("\n", 0, inside.start), chunk)
             position += len(block)
 
 
@@ -162,7 +162,7 @@ class SplitSize:
 
     characters: int = 0
     lines: int = 0
-    wide: int = 0
+    non_ascii: int = 0
     tokens: int = 0
     distinct: set[str] = field(default_factory=set)
     new: dict[str, int] = field(default_factory=dict)
@@ -183,7 +183,7 @@ class TextCounts:
         size = self.sizes[split]
         size.characters += len(text)
         size.lines += text.count("\n")
-        size.wide += 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
+        size.non_ascii += 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
         if size.tokens < MIN_TOKENS:
             size.tokens += count_tokens(text, self.tokenizer)
         size.distinct.update(text)
@@ -200,7 +200,7 @@ class TextCounts:
                 self.contents.add(content, split, (), location)
 
     def _lines(self, name: str, first: int, text: str) -> Iterator[tuple[Location, str]]:
-        """Each line, or piece of one, with its location; a line's length is counted where it ends."""
+        """Each line, or a chunk of one, with its location; a line's length is counted where it ends."""
         if self.open and name != self.open_at.file:
             self._end_line()
         *complete, rest = text.split("\n")
@@ -233,8 +233,8 @@ class TextCounts:
                 inspection.summarize(split, f"{counted(size.characters, 'character')}, {lines}{cut}")
         sizes = self.sizes.values()
         distinct = set[str]().union(*(size.distinct for size in sizes))
-        wide = percent(sum(size.wide for size in sizes), sum(size.characters for size in sizes))
-        inspection.summarize("characters", f"{len(distinct):,} distinct; {wide} of the text is not ASCII")
+        non_ascii = percent(sum(size.non_ascii for size in sizes), sum(size.characters for size in sizes))
+        inspection.summarize("characters", f"{len(distinct):,} distinct; {non_ascii} of the text is not ASCII")
         inspection.summarize("lines", f"{self.lengths.describe()} characters")
 
     def report(self, inspection: Inspection) -> None:
@@ -254,16 +254,16 @@ class TextCounts:
         self.odd.report("line", inspection)
 
     def _report_duplicates(self, inspection: Inspection) -> None:
-        repeated, sizes = self.contents.duplicates(), self.contents.sizes
+        duplicates, sizes = self.contents.duplicates(), self.contents.sizes
         for split in SPLITS:
-            tally, size = repeated.within(split), sizes[split]
+            tally, size = duplicates.within(split), sizes[split]
             if tally.count >= max(REPEATS * size, 2):
                 lines = f"{percent(tally.count, size)} of the long lines of {split} ({tally.count:,})"
                 kind: Kind = "warning" if tally.count >= MANY * size else "note"
                 advice = "Remove them if they are unintended copies (headers, footers, the same page)"
                 inspection.add(kind, tally, Problem("repeated-lines", f"{lines} repeat an earlier one", advice))
         for split in (VALID, TEST):
-            tally, size = repeated.shared(split, TRAIN), sizes[split]
+            tally, size = duplicates.shared(split, TRAIN), sizes[split]
             if tally.count >= max(OVERLAPS * size, 1):
                 lines = f"{percent(tally.count, size)} of the long lines of {split} ({tally.count:,})"
                 kind = "warning" if tally.count >= LEAK * size else "note"
