@@ -1,1 +1,1 @@
-"""How good a model is: `add` a batch at a time, of which counts alone are kept; `scores` says the result."""
+"""Metrics: `add` takes one batch at a time and keeps only counts; `scores` returns the result."""

@@ -43,7 +43,7 @@ def edit_distance(a: Sequence[str], b: Sequence[str]) -> int:
     >>> edit_distance("kitten", "sitting")
     3
     """
-    import numpy as np  # not for the help, which lists the metrics
+    import numpy as np  # imported here: the help lists the metrics, and must not import numpy
 
     numbers = {item: number for number, item in enumerate(dict.fromkeys([*a, *b]))}
     target = np.array([numbers[item] for item in b], dtype=np.int64)

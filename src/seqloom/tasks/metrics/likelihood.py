@@ -1,4 +1,4 @@
-"""How well a language model predicts a text."""
+"""Loss, perplexity and bits per character of a text."""
 
 import math
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class Likelihood:
-    """The mean surprise of a text, in the units that people compare.
+    """How well a language model predicts a text.
 
         nats = Σ_t −log p(token_t | tokens before)
         loss = nats / tokens

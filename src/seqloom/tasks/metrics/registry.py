@@ -61,11 +61,11 @@ METRICS: Registry[Metric] = Registry(
 def register_metric(part: Part, *, higher_is_better: bool = True) -> None:
     """A metric, for `train.metrics`: a function of (answers, references) that returns a number for a whole split.
 
-    It is called with two lists, an item of each for each example:
+    It is called with two lists, which have one item per example:
 
     classify: a label and a label; where a text may have several, a tuple of them
     tag: a list of tags and a list of tags
-    translate, caption: a text and a list of the texts that would be right, one in translation
+    translate, caption: a text and a list of the correct texts; translation has one
 
     @seqloom.register.metric("first-word")
     def first_word(answers, references):
@@ -85,7 +85,7 @@ def register_metric(part: Part, *, higher_is_better: bool = True) -> None:
 
 
 class MetricInputs:
-    """Collects the answers to a split and their references for the metrics of these names; nothing if there are none.
+    """Collects the answers to a split and their references, for the metrics with these names; without names, nothing.
 
     >>> metrics = MetricInputs(["word-error-rate"])
     >>> metrics.add("a dog", ["a cat", "the cat"])

@@ -8,7 +8,7 @@ from seqloom.tasks.metrics.counts import Counts, class_table, macro_f1, micro
 
 Span = tuple[int, int, str]
 
-# What the letter of a tag says of its position in a span; schemes differ in how many positions they tell apart.
+# The position in a span, by the first letter of a tag; schemes differ in how many positions they distinguish.
 POSITIONS = {
     "B": "begin", "I": "inside", "M": "inside", "E": "end", "L": "end", "S": "single", "U": "single", "W": "single",
 }  # fmt: skip
@@ -16,7 +16,7 @@ OUTSIDE = ("outside", "")
 
 
 class Tags:
-    """Tags one by one.
+    """The shares of correct tags, and of sequences with correct tags only.
 
         accuracy = correct tags / tags
         sentence accuracy = sequences with all tags correct / sequences
@@ -48,7 +48,7 @@ class Tags:
 
 
 class Spans:
-    """Spans, correct if begin, end and kind are: the scores of conlleval, and of seqeval's default mode.
+    """A span is correct if its begin, end and kind are; the scores are those of conlleval and seqeval's default mode.
 
         precision = correct spans / predicted spans
         recall = correct spans / gold spans

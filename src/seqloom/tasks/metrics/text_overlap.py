@@ -54,8 +54,8 @@ class TextOverlap:
 
     def __init__(self, *, lowercase: bool = False, normalize: Callable[[str], str] = str) -> None:
         """
-        lowercase: whether case is ignored, as for a model that writes lower case only
-        normalize: a text as the tokenizer can write it, applied before texts are compared for an exact match
+        lowercase: whether case is ignored, as for a model that generates lower case only
+        normalize: gives a text the spaces that the tokenizer decodes, before texts are compared for an exact match
         """
         self.lowercase, self.normalize = lowercase, normalize
         self.metrics = self.build_metrics()
@@ -69,7 +69,7 @@ class TextOverlap:
         return {"bleu": BLEU(self.lowercase), "chrf": CHRF(lowercase=self.lowercase)}
 
     def add(self, generated: str, references: Sequence[str], source_length: int = 0) -> bool:
-        """Add a text with its references; whether it equals one of them."""
+        """Add a text with its references; return whether it equals one of them."""
         if isinstance(references, str) or not references:
             received = "one text" if references else "none"
             raise ArgumentError(type(self).__name__, "references", received, "a list of one or more")
@@ -110,7 +110,7 @@ class TextOverlap:
         return signatures
 
     def by_length(self) -> list[dict[str, float]]:
-        """Scores by source length, `from` so many tokens `to` so many, in a few bins of about as many sentences each.
+        """Scores by source length, in a few bins with about as many sentences each; `from` and `to` are in tokens.
 
         sacreBLEU gives 0 where no text has four words: chrF and exact match say more there.
         """
