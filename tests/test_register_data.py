@@ -372,7 +372,7 @@ def test_tokenizer_and_task_of_a_corpus_must_be_registered() -> None:
         seqloom.register.corpus("mine", parity, task="classify", tokenizer="chars")
     with pytest.raises(PartError, match="the corpus 'mine' is for the task 'clasify', which is not registered"):
         seqloom.register.corpus("mine", parity, task="clasify")
-    with pytest.raises(PartError, match="the task 'count' is to be in the module not_there_at_all, and there is none"):
+    with pytest.raises(PartError, match="is to be in the module not_there_at_all, which does not exist"):
         seqloom.register.task("count", "not_there_at_all")
 
 

@@ -131,7 +131,7 @@ def import_constant(name: str, path: str, module_name: str, constant: str) -> ob
     except ModuleNotFoundError as error:
         if error.name is None or not f"{path}.".startswith(f"{error.name}."):
             raise  # the module exists, and imports one that does not
-        message = f"the task {name!r} is to be in the module {path}, and there is none"
+        message = f"the task {name!r} is to be in the module {path}, which does not exist"
         raise PartError(message, "Give the name of a module that can be imported", code="task-module") from None
     try:
         value: object = TaskEntry(path, "").part(module_name, constant)
