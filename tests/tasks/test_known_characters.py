@@ -100,7 +100,7 @@ def test_known_characters_do_not_depend_on_the_chunk_size(chunk: int, monkeypatc
 
 
 def test_too_many_characters_are_not_saved_and_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.tasks.known_characters.MOST", 3)
+    monkeypatch.setattr("seqloom.tasks.known_characters.MAX_CHARACTERS", 3)
     assert find_characters(ragged("abc"), byte()) == "abc"
     assert find_characters(ragged("abcd"), byte()) == ""
     assert not is_all_unknown("漢", byte(), "")

@@ -1,4 +1,4 @@
-"""The characters of the training texts: bytes are never unknown, but a model knows nothing of a script it never saw."""
+"""The characters of the training texts: a byte tokenizer encodes others too, but no model can use them."""
 
 import codecs
 import json
@@ -14,14 +14,14 @@ from seqloom.data.tokenizers.character import CODE_POINTS, code_points
 from seqloom.data.tokenizers.tokenizer import refuse_surrogates
 
 CHARACTERS_FILE = "characters.json"
-MOST = 1 << 16  # characters that are kept of a side
+MAX_CHARACTERS = 1 << 16  # that are kept of a side
 CHUNK = 1 << 20  # bytes
 
 
 class KnownCharacters(NamedTuple):
     """The characters of each side's training texts, sorted.
 
-    Empty if they are more than `MOST`, if they were not recorded, or if the tokenizer itself has an unknown token.
+    Empty if they are more than `MAX_CHARACTERS`, if they were not recorded, or if the tokenizer has an unknown token.
     """
 
     source: str = ""
@@ -40,7 +40,7 @@ class KnownCharacters(NamedTuple):
             sides = KnownCharacters(saved["source"], saved["target"])
         except (ValueError, TypeError, LookupError, RecursionError):
             sides = None
-        if sides is None or not all(isinstance(side, str) and len(side) <= MOST for side in sides):
+        if sides is None or not all(isinstance(side, str) and len(side) <= MAX_CHARACTERS for side in sides):
             message = "not two lists of characters, so it is damaged"
             raise RunError(message, "Restore the file from a copy", location=CHARACTERS_FILE)
         return sides
@@ -55,7 +55,7 @@ def find_characters(texts: Ragged, tokenizer: Tokenizer) -> str:
     for start in range(0, len(texts.flat), CHUNK):
         present[code_points(decoder.decode(bytes(texts.flat[start : start + CHUNK])))] = True
     distinct = "".join(sorted(set(tokenizer.normalize("".join(map(chr, np.flatnonzero(present)))))))
-    return distinct if len(distinct) <= MOST else ""
+    return distinct if len(distinct) <= MAX_CHARACTERS else ""
 
 
 def find_unknown(text: str, tokenizer: Tokenizer, known: str) -> list[str]:

@@ -35,7 +35,7 @@ WORDS_FILE, LETTERS_FILE, TAGS_FILE = "words.json", "letters.json", "tags.json"
 ANOTHER_COLUMN = f"Name another column with {KeyName('data.tag')}"
 FORMS = "forms"  # the column of word forms, and the folder of their table
 LONGEST = 24  # letters of a word that are read: of a longer one its first and last twelve
-TOGETHER = 1024  # forms written at a time
+FORMS_PER_BATCH = 1024  # written at a time
 NO_LETTER = ""  # number 0: fills a word's row after its last letter
 
 
@@ -73,7 +73,7 @@ class LetterLearner(UnknownVocabularyLearner):
 
 @dataclass(frozen=True)
 class Spellings:
-    """Words as numbers: a number for each, and numbers for its letters."""
+    """The ids of words, and of their letters."""
 
     words: Vocabulary
     letters: Vocabulary
@@ -104,7 +104,7 @@ class FormColumn(Column):
 
         def write_table(folder: Path) -> None:
             with ArrayWriter(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
-                for batch in batched(forms, TOGETHER):
+                for batch in batched(forms, FORMS_PER_BATCH):
                     writer.append_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in batch])
                     writer.append("table", spellings.rows(batch).ravel())
 
