@@ -1,1 +1,1 @@
-"""Tasks: what ties files to a model and a number; one folder each, what they share and metrics beside them."""
+"""Tasks: the config, data, model, loss and scores of each, in a folder of its own; metrics, and what tasks share."""

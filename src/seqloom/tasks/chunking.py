@@ -1,4 +1,4 @@
-"""Long rows in chunks: each chunk is read by itself, so that every step of a row gets an answer."""
+"""Cuts long rows into chunks that a model reads one by one, so that every step of a row gets an answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class ChunkJoiner(Generic[StepT]):
         self.incomplete: dict[int, dict[int, Sequence[StepT]]] = {}
 
     def add(self, row: int, start: int, steps: Sequence[StepT]) -> list[StepT] | None:
-        """Add a chunk; the whole row if this completes it, else None."""
+        """Add a chunk; return the whole row if this completes it, else None."""
         chunks = self.incomplete.setdefault(row, {})
         chunks[start] = steps
         if sum(map(len, chunks.values())) < self.lengths[row]:

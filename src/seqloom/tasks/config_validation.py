@@ -42,7 +42,7 @@ def resolve(raw: Nested, over: Nested) -> Experiment:
     model = merge_values(raw, over).get("model")
     arch = model.get("arch") if isinstance(model, Mapping) else None
     build = as_build(arch) if callable(arch) else None
-    if build is not None:  # the name of such a function's layers takes its place
+    if build is not None:  # `custom` takes the place of the function
         custom = {"model": {"arch": CUSTOM}}
         raw, over = (
             merge_values(values, custom) if has_key("model.arch", values) else values for values in (raw, over)

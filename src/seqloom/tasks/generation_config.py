@@ -53,7 +53,8 @@ class GenerationConfig(Experiment):
     def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         values: Values = {"max_length": 128, "vocabulary_size": 8000}
         if not explicit.get("train"):
-            values |= {"valid_share": 0.05, "test_share": 0.05}  # of an embedded corpus, which is all there is
+            # An embedded corpus has no files for these splits.
+            values |= {"valid_share": 0.05, "test_share": 0.05}
         return super().data_defaults(family, size, explicit) | values
 
     @classmethod
@@ -66,20 +67,16 @@ class GenerationConfig(Experiment):
 
     @classmethod
     def fill_model(cls, model: Values, explicit: Values) -> Values:
-        own = {"encoder": model["arch"], "encoder_depth": model["depth"]}  # None stands for these too
+        own = {"encoder": model["arch"], "encoder_depth": model["depth"]}  # also where the config has none
         return own | {name: value for name, value in model.items() if name not in own or value is not None}
 
     @classmethod
     def decode_defaults(cls, data: Values, explicit: Values) -> Values:
-        """Beam search, unless texts are sampled; at most as many tokens as in training, and the end."""
-        drawn = str(explicit.get("temperature", 0)) not in ("0", "0.0")
-        longest = str(data.get("max_length"))
-        tokens = int(longest) if longest.isdecimal() else 128  # else the schema says what is wrong
-        return {
-            "temperature": 0.0,
-            "beam_size": 1 if drawn else 4,
-            "max_length": min(tokens + 1, 100_000),
-        }  # and the end
+        """Beam search, unless texts are sampled; at most as many tokens as in training, and the end token."""
+        samples = str(explicit.get("temperature", 0)) not in ("0", "0.0")
+        max_length = str(data.get("max_length"))
+        tokens = int(max_length) if max_length.isdecimal() else 128  # validation reports an invalid value
+        return {"temperature": 0.0, "beam_size": 1 if samples else 4, "max_length": min(tokens + 1, 100_000)}
 
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()

@@ -20,7 +20,7 @@ from seqloom.views.lenient import finite, integer, items, mapping, number, strin
 from seqloom.views.picture import thumbnail_pixels, valid_thumbnail
 
 BINS, EXAMPLES, TEXT, TOKENS, SOURCE = 100, 60, 600, 60, 200  # the most that is read of each
-WEIGHTS = 1_000_000  # that attention may have over regions: 60 tokens over those of 1,024 pixels, in blocks of 8
+WEIGHTS = 1_000_000  # over regions, at most: of 60 tokens, for an image of 1,024 pixels a side in patches of 8
 SHOWN_EXAMPLES, REFERENCES = 8, 5  # on a page, unfolded
 
 SHOWN, SHORT_TEXT, ROWS = 5, 200, 40  # at the end of training: examples, characters of a text, tokens of a map

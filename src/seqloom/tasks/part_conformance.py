@@ -22,10 +22,10 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment as experiment_of
 from seqloom.tasks.user_defined_parts import MODEL, used_parts
 
-WIDTH, OTHER, CLASSES = 32, 64, 5  # of the parts that are built; some need multiples of their heads or groups
-# Of each kind, the registry and the check of what is registered.
+WIDTH, HIDDEN, CLASSES = 32, 64, 5  # of the parts that are built; some need multiples of their heads or groups
+# The registry of each kind of part, and the check of its entries.
 CHECKS: Mapping[str, tuple[Mapping[str, Any], Callable[[Any], None]]] = {
-    "cell": (CELLS, lambda cell: check_layer(Recurrent(cell(WIDTH, OTHER, bias=True)))),
+    "cell": (CELLS, lambda cell: check_layer(Recurrent(cell(WIDTH, HIDDEN, bias=True)))),
     "norm": (NORMS, lambda norm: check_layer(norm(WIDTH))),
     "activation": (ACTIVATIONS, lambda activation: check_activation(activation())),
     "score": (SCORES, lambda score: check_scores(score(WIDTH, WIDTH, heads=heads, key_heads=1) for heads in (1, 2))),

@@ -90,7 +90,7 @@ def names_used(experiment: Experiment, source: DataSource | None) -> Iterator[tu
 
 
 def registry_of(annotation: object, metadata: Sequence[object] = ()) -> Names | None:
-    """The registry that a value of this type names an entry of, or several."""
+    """The registry whose entries the values of this type name."""
     for item in metadata:
         if isinstance(item, OneOf) and isinstance(item.names, Names):
             return item.names

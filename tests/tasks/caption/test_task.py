@@ -269,7 +269,7 @@ def test_a_damaged_file_is_an_error(features_run: Run, content: str, tmp_path: P
     recommitted(copy)
     with pytest.raises(RunError) as caught:
         seqloom.load(copy).predict([photo(features_run, "grids/0.npy")])
-    message = "not the sizes of pictures, so it is damaged. Restore the file from a copy."
+    message = "not the sizes of images, so it is damaged. Restore the file from a copy."
     assert str(caught.value) == f"{copy / 'vocabulary' / KIND_FILE}: {message}"
 
 

@@ -77,13 +77,13 @@ def code_points(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
 
 def rechunk(texts: Iterable[str], size: int = 1 << 20) -> Iterator[str]:
     """Short texts joined and long ones cut, to about `size` characters, since each count takes a fixed time."""
-    pieces: list[str] = []
+    chunks: list[str] = []
     length = 0
     for text in texts:
         for start in range(0, len(text), size):
-            pieces.append(text[start : start + size])
-            length += len(pieces[-1])
+            chunks.append(text[start : start + size])
+            length += len(chunks[-1])
             if length >= size:
-                yield "".join(pieces)
-                pieces, length = [], 0
-    yield "".join(pieces)
+                yield "".join(chunks)
+                chunks, length = [], 0
+    yield "".join(chunks)

@@ -20,8 +20,8 @@ from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 
 
-def image_path(field: records.Field, data: object) -> str:
-    """The path of an image in one spelling."""
+def parse_image_path(field: records.Field, data: object) -> str:
+    """The path of an image, normalized."""
     path = records.parse_stripped_text(field, data)
     return str(PurePath(path)) if path else ""
 
@@ -34,14 +34,14 @@ DATA_SPEC = DataSpec(
     "TSV, CSV or JSONL, with an image's path and its caption",
     ("table",),
     roles=(
-        Role("image", "source", IMAGE_NAMES, languages=True, parse=image_path, required=True),
+        Role("image", "source", IMAGE_NAMES, languages=True, parse=parse_image_path, required=True),
         Role("caption", "target", CAPTION_NAMES, languages=True, parse=records.parse_stripped_text, required=True),
     ),
     corpora=Registry("corpus", {"scenes": EmbeddedCorpus("seqloom.data.corpora.scenes:captioned")}),
     suffix=".tsv",
 )
 
-# The CNN over an image, and its pixels, by the model's size.
+# The sizes of an image's stem, and its pixels a side, by the model's size.
 IMAGE: dict[str, Values] = {
     "tiny": {"stages": 3, "image_width": 8, "patch": 8},
     "small": {"stages": 3, "image_width": 32, "patch": 8},

@@ -92,7 +92,7 @@ class Caption(GenerationTask):
         except (ValueError, TypeError, LookupError, RecursionError):
             sizes = [None]
         if not all(type(size) is int and 0 <= size <= MAX_VALUES for size in sizes):
-            message = "not the sizes of pictures, so it is damaged"
+            message = "not the sizes of images, so it is damaged"
             raise RunError(message, "Restore the file from a copy", location=KIND_FILE)
         self.features, self.regions = sizes
 
@@ -212,7 +212,7 @@ class Caption(GenerationTask):
         return self.stack(images), [{"image": path, "regions": grid} for path, grid in zip(inputs, grids, strict=True)]
 
     def read_input(self, path: str) -> ImageArray:
-        """An image of the kind that the run has learned from."""
+        """An image of the kind that the run was trained on."""
         image, name = read_image_or_features(path, self.config.image_size), printable(path)
         width = image.shape[2] if image.dtype.kind == "f" else 0
         if width != self.features:

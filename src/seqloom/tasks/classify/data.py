@@ -52,7 +52,7 @@ def schema(data: ClassifyData) -> Schema:
 
 
 def guess_tokenizer(source: DataSource) -> str:
-    """What a token is: characters if most of the first texts are one word."""
+    """The tokenizer of the corpus; for files character if most of the first texts are one word, otherwise word."""
     if source.corpus and (tokenizer := source.data_spec.corpora[source.corpus].tokenizer):
         return tokenizer
     lengths = sorted(len(example.values[TEXT].split()) for example in source.first_examples())

@@ -16,7 +16,7 @@ OTHERS = 3  # labels beside the likeliest
 class ClassifyReport(LabelReport):
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
-        """`positive 0.97   A fine film.`, and below it what else it might be."""
+        """A line such as `positive 0.97   A fine film.`, and the next likeliest labels below it."""
         probabilities: dict[str, float] = answer["probabilities"]
         chosen = answer["labels"] if "labels" in answer else [answer["label"]]
         line = Text()

@@ -193,8 +193,8 @@ class Classify(RowTask[Model]):
                 labels = (row_p >= 0.5).nonzero().flatten().tolist() if self.multilabel else [int(row_p.argmax())]
                 predicted = self.format_labels(labels)
                 if gold != predicted:
-                    text, place = split.text("texts", row), self.location(split, row)
-                    hardest.add(probability, text=text, gold=gold, predicted=predicted, place=place)
+                    text, location = split.text("texts", row), self.location(split, row)
+                    hardest.add(probability, text=text, gold=gold, predicted=predicted, place=location)
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """The likeliest label, or all that are likely; `cut` says whether the end of a text was not read."""

@@ -1,1 +1,1 @@
-"""Language modelling."""
+"""Language modeling."""

@@ -1,4 +1,4 @@
-"""The report of language modelling."""
+"""The report of language modeling."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,17 @@ from seqloom.views.terminal import fit
 
 
 class LanguageReport(TaskReport):
-    """Scores, and how likely a text is. The samples that a model wrote as it learned are events of the run."""
+    """Scores, and how likely a text is. Samples generated during training are events of the run."""
 
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
-        """How surprising the text is, and what may follow it."""
+        """The perplexity of the text, and the likeliest next tokens."""
         name = "perplexity" if "perplexity" in answer else "loss"
         value = answer.get(name)
         score = f"{name} {rounded(value)}" if isinstance(value, int | float) else f"{name} –"
         line = Text().append(score, "bold green").append("  ")
         yield line.append(fit_line(answer["text"], width, cell_len(line.plain)))
-        following = "  ".join(f"{one_line(each['token'])!r} {each['probability']:.2f}" for each in answer["next"])
+        following = "  ".join(f"{one_line(token['token'])!r} {token['probability']:.2f}" for token in answer["next"])
         yield Text(f"    next: {fit(following, width - 10) if width else following}", "dim")
 
 

@@ -1,4 +1,4 @@
-"""How likely a language model finds texts, read in batches of similar length."""
+"""The likelihood of texts under a language model, computed in batches of similar length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -92,13 +92,13 @@ class Config(Experiment):
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
-        # Letters tell capitals; a word seen once teaches the unknown one.
+        # The letters keep their case; words with one occurrence train the vector of unknown words.
         return super().data_defaults(family, size, explicit) | {"lowercase": True, "min_count": 2}
 
     @classmethod
     def model_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         values: Values = {"dropout": 0.5, "word_dropout": 0.1, "character_width": CHARACTER_WIDTH[size]}
-        if "input_dropout" in family.model_fields:  # it can be told apart from dropout between layers
+        if "input_dropout" in family.model_fields:  # besides dropout between layers
             width = family.sizes[size]["dim"]
             assert isinstance(width, int)
             values |= {"input_dropout": 0.3, "dim": 2 * width}

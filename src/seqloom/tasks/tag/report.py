@@ -16,8 +16,8 @@ class TagReport(LabelReport):
 
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
-        """Words, and their tags below them; as many in a row as fit."""
-        words, tags = ([one_line(each) for each in answer[name]] for name in ("words", "tags"))
+        """Words, and their tags below them; as many per line as fit."""
+        words, tags = ([one_line(text) for text in answer[name]] for name in ("words", "tags"))
         columns = [max(cell_len(word), cell_len(tag)) for word, tag in zip(words, tags, strict=True)]
         start = 0
         while start < len(words):

@@ -97,8 +97,8 @@ class Tag(RowTask[Model]):
     def collate_chunks(self, split: Split, rows: Rows, starts: Rows) -> Batch:
         """A chunk of each of some sentences as tensors: each word's number and letters, each word's tag."""
         slices = [slice(start, start + self.max_length) for start in starts.tolist()]
-        forms, lengths = pad_rows([split["forms"][row][part] for row, part in zip(rows, slices, strict=True)])
-        target, _ = pad_rows([split["tags"][row][part] for row, part in zip(rows, slices, strict=True)])
+        forms, lengths = pad_rows([split["forms"][row][chunk] for row, chunk in zip(rows, slices, strict=True)])
+        target, _ = pad_rows([split["tags"][row][chunk] for row, chunk in zip(rows, slices, strict=True)])
         source = self.trim_letters(torch.from_numpy(self.forms.table[forms.numpy()]).long())
         return Batch(source, target, lengths, rows=tuple(rows.tolist()), starts=tuple(starts.tolist()))
 
@@ -201,12 +201,12 @@ class Tag(RowTask[Model]):
         probabilities: list[list[float]] = [[0.0] * len(words) for words in sentences]
         for batch in self.batch_rows(chunks.lengths):
             starts = chunks.starts[batch].tolist()
-            parts = [
+            slices = [
                 (row, slice(i, i + self.max_length)) for row, i in zip(chunks.rows[batch].tolist(), starts, strict=True)
             ]
-            answers = self.predict_batch(model, [sentences[row][part] for row, part in parts], device)
-            for (row, part), (best, p) in zip(parts, answers, strict=True):
-                tags[row][part], probabilities[row][part] = best, p
+            answers = self.predict_batch(model, [sentences[row][chunk] for row, chunk in slices], device)
+            for (row, chunk), (best, p) in zip(slices, answers, strict=True):
+                tags[row][chunk], probabilities[row][chunk] = best, p
         rows = zip(texts, sentences, tags, probabilities, strict=True)
         return [{"text": text, "words": words, "tags": best, "probabilities": p} for text, words, best, p in rows]
 

@@ -14,7 +14,7 @@ from seqloom.data.split import TRAIN
 from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE
 from seqloom.tasks.translate.config import TranslateData
 
-SOURCE, TARGET = 0, 1  # which value of an example
+SOURCE, TARGET = 0, 1  # indices of the values of an example
 
 
 @dataclass(frozen=True)
@@ -36,26 +36,26 @@ class RatioFilter(RowFilter):
         self.count = self.dropped = 0
         self.first: Location | None = None
 
-    def keeps(self, split: str, place: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
-        """Whether a pair is learnt from; what is measured on stays as it is."""
+    def keeps(self, split: str, location: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
+        """Whether a pair is kept: only pairs of the training split are dropped."""
         short, long = sorted((len(row["source"]), len(row["target"])))
         if long <= self.max_ratio * max(1, short):
             return True
         self.count += 1
-        self.first = self.first or place
+        self.first = self.first or location
         drops = split == TRAIN and self.drop
         self.dropped += drops
         return not drops
 
     def notes(self) -> Notes:
-        numbered = {name: number for number, name in enumerate(self.source.names())}
-        at = self.first and (SourceFile.of(self.first.file, numbered), self.first.line)
+        numbers = {name: number for number, name in enumerate(self.source.names())}
+        at = self.first and (SourceFile.of(self.first.file, numbers), self.first.line)
         return {"odd": self.count, "odd_at": at, "dropped": self.dropped, "max_ratio": self.max_ratio}
 
 
 def schema(data: TranslateData) -> Schema:
     """The columns of a pair: one vocabulary for both sides, or one for each."""
-    together, apart = {SOURCE_FILE: (SOURCE, TARGET)}, {SOURCE_FILE: (SOURCE,), TARGET_FILE: (TARGET,)}
+    joint, separate = {SOURCE_FILE: (SOURCE, TARGET)}, {SOURCE_FILE: (SOURCE,), TARGET_FILE: (TARGET,)}
     shared = data.shared_vocabulary
     columns = (
         TokenColumn("source", SOURCE, data.max_length, encoder=SOURCE_FILE),
@@ -63,5 +63,5 @@ def schema(data: TranslateData) -> Schema:
         TextColumn("source_texts", SOURCE),
         TextColumn("target_texts", TARGET),
     )
-    learners = {file: tokenizer_learner(roles, data, "bpe") for file, roles in (together if shared else apart).items()}
+    learners = {file: tokenizer_learner(roles, data, "bpe") for file, roles in (joint if shared else separate).items()}
     return Pairs(columns, learners, content=SOURCE, max_ratio=data.max_ratio, drop=data.on_ratio == "drop")
