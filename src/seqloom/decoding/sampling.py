@@ -88,7 +88,7 @@ def uniform_noise(seed: int, samples: Iterable[int], step: int) -> Float[Tensor,
     return torch.tensor(noise, dtype=torch.float64)
 
 
-def check_finite(where: str, largest: Iterable[float]) -> None:
+def check_finite(location: str, largest: Iterable[float]) -> None:
     """Raise if the largest logit of a row is NaN or ∞, which weights that are not finite cause."""
     if any(math.isnan(value) or value == math.inf for value in largest):
-        raise NotFinite(where, "logits", "no finite largest value", "numbers: are the model's weights finite?")
+        raise NotFinite(location, "logits", "no finite largest value", "numbers: are the model's weights finite?")

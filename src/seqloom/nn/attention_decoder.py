@@ -90,14 +90,14 @@ class AttentionDecoder(Layer):
         input_feeding: bool = False,
     ) -> None:
         super().__init__()
-        where = "AttentionDecoder"
+        location = "AttentionDecoder"
         if not body.traits.causal:
-            raise ArgumentError(where, "body", "later steps", "a causal layer", verb="sees")
+            raise ArgumentError(location, "body", "later steps", "a causal layer", verb="sees")
         if context_input not in ("every", "first"):
-            raise ArgumentError(where, "context_input", repr(context_input), "'every' or 'first'", verb="is")
+            raise ArgumentError(location, "context_input", repr(context_input), "'every' or 'first'", verb="is")
         if context_input == "first" and not context.feeds_body:
             expected = "'every', since this context does not feed the body"
-            raise ArgumentError(where, "context_input", "'first'", expected, verb="is")
+            raise ArgumentError(location, "context_input", "'first'", expected, verb="is")
         self.body, self.context, self.bridge = body, context, bridge
         self.meeting = combine  # the name in saved weights
         self.context_input, self.input_feeding = context_input, input_feeding
@@ -110,12 +110,12 @@ class AttentionDecoder(Layer):
             ("bridge", "memory_size", bridge.memory_size, memory_size, "the context's memory_size"),
         ):
             if width is not None and width != other:
-                raise ArgumentError(where, argument, f"{size} {width}", f"{other}, {source}")
+                raise ArgumentError(location, argument, f"{size} {width}", f"{other}, {source}")
         extra = context.size * context.feeds_body + combine.output_size * input_feeding
         self.input_size, self.output_size = body.input_size - extra, combine.output_size
         if self.input_size < 1:
             expected = f"more than {extra}, the width of context and input feeding"
-            raise ArgumentError(where, "body", f"input_size {body.input_size}", expected)
+            raise ArgumentError(location, "body", f"input_size {body.input_size}", expected)
 
     @property
     def traits(self) -> Traits:

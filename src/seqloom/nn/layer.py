@@ -88,12 +88,12 @@ class Layer(nn.Module, ABC):
         return self.initial(memory.shape[0], memory)
 
     def forward(self, x: Vectors, lengths: Lengths = None, state: State | None = None) -> Output:
-        where = type(self).__name__
+        location = type(self).__name__
         if not (isinstance(state, State) and state.checked):
-            check_sequence(where, x, self.input_size, next(self.parameters(), None))
-        return self.run(where, x, lengths, state)
+            check_sequence(location, x, self.input_size, next(self.parameters(), None))
+        return self.run(location, x, lengths, state)
 
-    def run(self, where: str, x: Tensor, lengths: Tensor | None, state: State | None, argument: str = "x") -> Output:
+    def run(self, location: str, x: Tensor, lengths: Tensor | None, state: State | None, argument: str = "x") -> Output:
         """`mix`, with everything that the contract asks of all layers: validation, masked padding, the new position.
 
         Within another layer, which has done this for all its sublayers, it is `mix` alone.
@@ -104,7 +104,7 @@ class Layer(nn.Module, ABC):
         if state is None:
             state = self.initial(rows, x)
         else:
-            check_state(where, state, self.state_shapes(), rows, x)
+            check_state(location, state, self.state_shapes(), rows, x)
             if state.position is None:  # built by hand from tensors alone
                 state = state.with_position(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
         traits = self.traits
@@ -113,15 +113,15 @@ class Layer(nn.Module, ABC):
                 "this state comes from an earlier call, and this layer can't go on from it, because it reads the whole "
                 "sequence at once",
                 "Give it all steps in one call, or use a causal layer",
-                location=where,
+                location=location,
             )
         longest = time
         if lengths is not None:
-            longest, lengths = longest_length(lengths, time), check_lengths(where, lengths, rows, time, x.device)
+            longest, lengths = longest_length(lengths, time), check_lengths(location, lengths, rows, time, x.device)
         position, max_position = state.advance(longest, lengths)
         if traits.max_length is not None and max(time, max_position) > traits.max_length:
             past = f" after {state.max_position} earlier ones" if state.max_position else ""
-            raise ArgumentError(where, argument, f"{time} steps{past}", f"at most {traits.max_length} in all")
+            raise ArgumentError(location, argument, f"{time} steps{past}", f"at most {traits.max_length} in all")
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
         y, carried = self.mix(mask_padding(x, lengths), lengths, state.as_checked())

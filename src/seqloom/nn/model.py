@@ -205,7 +205,7 @@ def run_stem_and_body(
     return y, State.join({"stem": stem_state, "body": body_state})
 
 
-def check_widths(where: str, below: Layer | ImageStem, above: Layer | Head, name: str) -> None:
+def check_widths(location: str, below: Layer | ImageStem, above: Layer | Head, name: str) -> None:
     if below.output_size != above.input_size:
         expected = f"{below.output_size}, the output_size of its {name}"
-        raise ArgumentError(where, type(above).__name__, f"input_size {above.input_size}", expected)
+        raise ArgumentError(location, type(above).__name__, f"input_size {above.input_size}", expected)

@@ -286,23 +286,23 @@ def reads_whole_cache(x: Tensor) -> bool:
 
 
 def _check_heads(
-    where: str, size: int, heads: int, kv_heads: int, head_size: int | None, value_size: int | None
+    location: str, size: int, heads: int, kv_heads: int, head_size: int | None, value_size: int | None
 ) -> None:
     counts = {"heads": heads, "kv_heads": kv_heads, "head_size": head_size, "value_size": value_size}
     for argument, count in counts.items():
         if count is not None:
-            check_count(where, argument, count)
+            check_count(location, argument, count)
     if head_size is None and size % heads:
         expected = f"a divisor of the size, {size}; or set head_size"
-        raise ArgumentError(where, "heads", str(heads), expected, verb="is")
+        raise ArgumentError(location, "heads", str(heads), expected, verb="is")
     if heads % kv_heads:
-        raise ArgumentError(where, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
+        raise ArgumentError(location, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
 
 
-def _check_score(where: str, score: Score, heads: int, kv_heads: int) -> None:
+def _check_score(location: str, score: Score, heads: int, kv_heads: int) -> None:
     if score.heads not in (1, heads) or score.key_heads not in (1, kv_heads):
         actual = f"{score.heads} heads and {score.key_heads} key heads"
-        raise ArgumentError(where, "score", actual, f"{heads} and {kv_heads}, or 1 to share its weights")
+        raise ArgumentError(location, "score", actual, f"{heads} and {kv_heads}, or 1 to share its weights")
 
 
 def _check_rotary(rotary: Rotary, score: Score) -> None:

@@ -30,11 +30,11 @@ class Pool(nn.Module, ABC):
     def reduce(self, y: Vectors, lengths: Lengths) -> Pooled: ...
 
     def forward(self, y: Vectors, lengths: Lengths = None) -> Pooled:
-        where = type(self).__name__
-        check_sequence(where, y, self.input_size, next(self.parameters(), None), argument="y")
+        location = type(self).__name__
+        check_sequence(location, y, self.input_size, next(self.parameters(), None), argument="y")
         rows, time = y.shape[:2]
         if lengths is not None:
-            lengths = check_lengths(where, lengths, rows, time, y.device)
+            lengths = check_lengths(location, lengths, rows, time, y.device)
         if time == 0:
             return y.new_zeros(rows, self.output_size)
         return self.reduce(mask_padding(y, lengths), lengths)

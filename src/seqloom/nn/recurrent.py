@@ -126,7 +126,7 @@ class Recurrent(Layer):
 
 def checked_step(cell: Cell, projected: Tensor, state: State) -> tuple[Tensor, State]:
     """The step of a user-defined cell, with an error if its result has the wrong form."""
-    where, names = f"{type(cell).__name__}.step", list(cell.carries)
+    location, names = f"{type(cell).__name__}.step", list(cell.carries)
     try:
         result = cell.step(projected, state)
     except KeyError as missing:
@@ -134,14 +134,14 @@ def checked_step(cell: Cell, projected: Tensor, state: State) -> tuple[Tensor, S
         if frame.f_globals["__name__"] != State.__module__:  # raised by another mapping
             raise
         key = f"state[{missing.args[0]!r}]" if missing.args else "a state that is not there"
-        raise ArgumentError(where, key, "unknown", f"one of {names}; `carries` names them", verb="is") from missing
+        raise ArgumentError(location, key, "unknown", f"one of {names}; `carries` names them", verb="is") from missing
     expected = f"(y, state) with y [{projected.shape[0]}, {cell.hidden_size}] and a State of {names}, as in `carries`"
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], State)):
-        raise ArgumentError(where, "what it returned", f"type {type(result).__name__}", expected)
+        raise ArgumentError(location, "what it returned", f"type {type(result).__name__}", expected)
     y, after = result
     if set(after) != set(names) or y.shape != (projected.shape[0], cell.hidden_size):
         actual = f"y {list(y.shape)} and a State of {list(after)}"
-        raise ArgumentError(where, "what it returned", actual, expected)
+        raise ArgumentError(location, "what it returned", actual, expected)
     return y, after
 
 

@@ -105,7 +105,7 @@ class DenseStack(Composite):
         return x, State.join(after)
 
 
-def _check_width(where: str, width: int, layer: Layer) -> None:
+def _check_width(location: str, width: int, layer: Layer) -> None:
     if width != layer.input_size:
         actual, expected = f"input_size {layer.input_size}", f"{width}, the width of its input"
-        raise ArgumentError(where, type(layer).__name__, actual, expected)
+        raise ArgumentError(location, type(layer).__name__, actual, expected)

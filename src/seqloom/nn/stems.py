@@ -105,20 +105,20 @@ def frame_embedding(
 
 
 def output_layers(
-    where: str, size: int, positions: Layer | None, norm: str | Layer, dropout: float
+    location: str, size: int, positions: Layer | None, norm: str | Layer, dropout: float
 ) -> dict[str, Layer]:
     """D(norm(x + P)), the last layers of a stem."""
     return {
-        "positions": position_layer(where, size, positions),
+        "positions": position_layer(location, size, positions),
         "norm": NORMS[norm](size) if isinstance(norm, str) else norm,
         "dropout": Dropout(size, dropout),
     }
 
 
-def position_layer(where: str, size: int, positions: Layer | None) -> Layer:
+def position_layer(location: str, size: int, positions: Layer | None) -> Layer:
     """The layer that adds P to a stem's vectors, checked for their size; the identity for None."""
     if positions is None:
         return Identity(size)
     if (positions.input_size, positions.output_size) != (size, size):
-        raise ArgumentError(where, "positions", f"width {positions.input_size}", f"{size}, the stem's size")
+        raise ArgumentError(location, "positions", f"width {positions.input_size}", f"{size}, the stem's size")
     return positions

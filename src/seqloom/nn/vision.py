@@ -27,11 +27,11 @@ class ImageStem(nn.Module, ABC):
 
     def __init__(self, channels: int, size: int, stride: int, positions: Layer | None) -> None:
         super().__init__()
-        where = type(self).__name__
-        check_count(where, "channels", channels)
-        check_count(where, "size", size)
+        location = type(self).__name__
+        check_count(location, "channels", channels)
+        check_count(location, "size", size)
         self.channels, self.output_size, self.stride = channels, size, stride
-        self.positions = position_layer(where, size, positions)
+        self.positions = position_layer(location, size, positions)
 
     @abstractmethod
     def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
@@ -42,15 +42,15 @@ class ImageStem(nn.Module, ABC):
         return -(-height // self.stride), -(-width // self.stride)
 
     def forward(self, images: Images) -> Float[Tensor, "batch regions size"]:
-        where = type(self).__name__
+        location = type(self).__name__
         expected = f"[batch, {self.channels}, height, width]"
         if not isinstance(images, Tensor):
-            raise ArgumentError(where, "images", type(images).__name__, f"a tensor {expected}", verb="is a")
+            raise ArgumentError(location, "images", type(images).__name__, f"a tensor {expected}", verb="is a")
         if images.dim() != 4 or images.shape[1] != self.channels or 0 in images.shape[2:]:
-            raise ArgumentError(where, "images", f"shape {list(images.shape)}", expected)
+            raise ArgumentError(location, "images", f"shape {list(images.shape)}", expected)
         if not images.is_floating_point():
-            raise ArgumentError(where, "images", f"type {images.dtype}", "real values; divide bytes by 255")
-        check_same_device(where, "images", images, next(self.parameters()))
+            raise ArgumentError(location, "images", f"type {images.dtype}", "real values; divide bytes by 255")
+        check_same_device(location, "images", images, next(self.parameters()))
         x: Tensor = self.positions(self.grid(images).flatten(2).transpose(1, 2))[0]
         return x
 

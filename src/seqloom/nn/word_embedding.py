@@ -124,16 +124,18 @@ class WordEmbedding(Stack):
         lengths: Int[Tensor, " batch"] | None = None,
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        where = "WordEmbedding"
+        location = "WordEmbedding"
         if not isinstance(tokens, Tensor) or tokens.dim() != 3 or tokens.shape[2] < 2:
             shape = f"shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
-            raise ArgumentError(where, "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
+            raise ArgumentError(location, "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
         if lengths is not None:
             rows, time, _ = tokens.shape
-            tokens = mask_padding(tokens, check_lengths(where, lengths, rows, time, tokens.device))
-        words = check_tokens(where, tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
+            tokens = mask_padding(tokens, check_lengths(location, lengths, rows, time, tokens.device))
+        words = check_tokens(location, tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
         embedding = self.spelling.embedding
-        check_tokens(where, tokens[:, :, 1:].flatten(1), None, embedding.num_embeddings, embedding.weight)
+        check_tokens(location, tokens[:, :, 1:].flatten(1), None, embedding.num_embeddings, embedding.weight)
         distinct, index = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
         spelled = self.spelling(distinct)[index].unflatten(0, words.shape)
-        return self.run(where, torch.cat([self.words.embed(words), spelled], dim=2), lengths, state, argument="tokens")
+        return self.run(
+            location, torch.cat([self.words.embed(words), spelled], dim=2), lengths, state, argument="tokens"
+        )

@@ -63,12 +63,12 @@ class Cell(nn.Module, ABC):
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
-        where = type(self).__name__
+        location = type(self).__name__
         if not hasattr(self, "parts"):
             expected = 'a tuple of names, such as parts = ("update", "candidate")'
-            raise ArgumentError(where, "parts", "missing", expected, verb="is")
-        check_count(where, "input_size", input_size)
-        check_count(where, "hidden_size", hidden_size)
+            raise ArgumentError(location, "parts", "missing", expected, verb="is")
+        check_count(location, "input_size", input_size)
+        check_count(location, "hidden_size", hidden_size)
         self.input_size, self.hidden_size = input_size, hidden_size
         rows = len(self.parts) * hidden_size
         self.input_weight = nn.Parameter(torch.empty(rows, input_size))
