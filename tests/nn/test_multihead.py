@@ -245,7 +245,7 @@ def test_attention_that_is_not_causal_has_no_state():
             r"SelfAttention: rotary has the score Cosine with it; expected dot or scaled-dot, the scores that it",
         ),
         (lambda: SelfAttention(8, 4, rotary=Rotary(4)), r"SelfAttention: rotary has size 4; expected 2, a head's size"),
-        (lambda: Rotary(5), r"Rotary: size is 5; expected an even number, since features turn in pairs"),
+        (lambda: Rotary(5), r"Rotary: size is 5; expected an even number, since it rotates pairs"),
         (
             lambda: SelfAttention(8, 4, score=Bilinear(2, 2, heads=3)),
             r"SelfAttention: score has 3 heads and 3 key heads; expected 4 and 4, or 1 to share its weights",

@@ -70,9 +70,9 @@ def test_word_dropout_drops_words_and_keeps_letters() -> None:
 @pytest.mark.parametrize(
     ("tokens", "expected"),
     [
-        (torch.zeros(2, 3, dtype=torch.int64), "shape [2, 3]; expected [batch, time, 1 + letters]"),
-        (torch.zeros(2, 3, 1, dtype=torch.int64), "shape [2, 3, 1]; expected [batch, time, 1 + letters]"),
-        ([[[1, 2]]], "list; expected [batch, time, 1 + letters]"),
+        (torch.zeros(2, 3, dtype=torch.int64), "shape [2, 3]; expected [batch, time, 1 + characters]"),
+        (torch.zeros(2, 3, 1, dtype=torch.int64), "shape [2, 3, 1]; expected [batch, time, 1 + characters]"),
+        ([[[1, 2]]], "list; expected [batch, time, 1 + characters]"),
         (torch.tensor([[[9, 1]]]), "the value 9; expected 0 to 8"),
         (torch.tensor([[[1, 6]]]), "the value 6; expected 0 to 5"),
         (torch.tensor([[[1, -1]]]), "the value -1; expected 0 to 5"),
@@ -87,5 +87,5 @@ def test_invalid_input_is_an_error(tokens: object, expected: str) -> None:
 
 
 def test_an_odd_size_of_a_character_lstm_is_an_error() -> None:
-    with pytest.raises(ArgumentError, match="size is 5; expected an even number, half a direction"):
+    with pytest.raises(ArgumentError, match="size is 5; expected an even number, half per direction"):
         CharacterLSTM(9, 3, 5)

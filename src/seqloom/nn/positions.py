@@ -82,7 +82,7 @@ class Rotary(nn.Module):
         if base <= 1:
             raise ArgumentError("Rotary", "base", str(base), "a number above 1, such as 10,000", verb="is")
         if size < 1 or size % 2:
-            raise ArgumentError("Rotary", "size", str(size), "an even number, since features turn in pairs", verb="is")
+            raise ArgumentError("Rotary", "size", str(size), "an even number, since it rotates pairs", verb="is")
         self.size, self.base = size, base
 
     def forward(self, x: Heads, positions: Positions) -> Heads:
@@ -102,9 +102,9 @@ def rotate(x: Heads, cos: Angles, sin: Angles) -> Heads:
 
 def rotation_angles(positions: Positions, size: int, base: float, like: Tensor) -> Float[Tensor, "rows time half"]:
     """p / base^(2i/size) for each pair i of features, at least in float32, because bfloat16 can't count past 256"""
-    wide = torch.promote_types(like.dtype, torch.float32)
-    pairs = torch.arange(0, size, 2, device=like.device, dtype=wide)
-    return positions.to(wide).unsqueeze(2) * base ** (-pairs / size)
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    pairs = torch.arange(0, size, 2, device=like.device, dtype=dtype)
+    return positions.to(dtype).unsqueeze(2) * base ** (-pairs / size)
 
 
 # What a stem adds to vectors of this size, for up to this many positions. Rotary positions act inside attention, and

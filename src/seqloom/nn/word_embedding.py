@@ -55,7 +55,7 @@ class CharacterLSTM(CharacterEncoder):
     def __init__(self, characters: int, width: int, size: int) -> None:
         super().__init__(characters, width, size)
         if size % 2:
-            raise ArgumentError("CharacterLSTM", "size", str(size), "an even number, half a direction", verb="is")
+            raise ArgumentError("CharacterLSTM", "size", str(size), "an even number, half per direction", verb="is")
         half = size // 2
         self.recurrent = Bidirectional(Recurrent(LSTM(width, half)), Recurrent(LSTM(width, half)))
 
@@ -126,8 +126,9 @@ class WordEmbedding(Stack):
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         location = "WordEmbedding"
         if not isinstance(tokens, Tensor) or tokens.dim() != 3 or tokens.shape[2] < 2:
-            shape = f"shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
-            raise ArgumentError(location, "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
+            expected, is_tensor = "[batch, time, 1 + characters], a word and its characters", isinstance(tokens, Tensor)
+            actual = f"shape {list(tokens.shape)}" if is_tensor else type(tokens).__name__
+            raise ArgumentError(location, "tokens", actual, expected, verb="has" if is_tensor else "is a")
         if lengths is not None:
             rows, time, _ = tokens.shape
             tokens = mask_padding(tokens, check_lengths(location, lengths, rows, time, tokens.device))
@@ -135,7 +136,7 @@ class WordEmbedding(Stack):
         embedding = self.spelling.embedding
         check_tokens(location, tokens[:, :, 1:].flatten(1), None, embedding.num_embeddings, embedding.weight)
         distinct, index = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
-        spelled = self.spelling(distinct)[index].unflatten(0, words.shape)
+        character_vectors = self.spelling(distinct)[index].unflatten(0, words.shape)
         return self.run(
-            location, torch.cat([self.words.embed(words), spelled], dim=2), lengths, state, argument="tokens"
+            location, torch.cat([self.words.embed(words), character_vectors], dim=2), lengths, state, argument="tokens"
         )
