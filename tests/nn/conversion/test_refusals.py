@@ -46,17 +46,17 @@ ours_without_equivalent = {
     "GRU has .* before the product, that of nn.GRU after it; use GRUAfter": recurrent_stack("gru", 3, 4, depth=2),
     "SigmoidRNN has .* nn.RNN has only tanh and relu": recurrent_stack("rnn-sigmoid", 3, 4),
     "LinearRNN has .* nn.RNN has only tanh and relu": recurrent_stack("rnn-linear", 3, 4),
-    "LSTMNoTanh has .* as o ⊙ c; use LSTM": recurrent_stack("lstm-no-tanh", 3, 4),
-    "LSTMPeephole has .* don't see its memory; use LSTM": Recurrent(CELLS["lstm-peephole"](3, 4)),
+    "LSTMNoTanh has .* not o ⊙ c; use LSTM": recurrent_stack("lstm-no-tanh", 3, 4),
+    "LSTMPeephole has .* don't read its cell state; use LSTM": Recurrent(CELLS["lstm-peephole"](3, 4)),
     "LSTMCoupled has .* an input gate of its own; use LSTM": recurrent_stack("lstm-coupled", 3, 4, bidirectional=True),
-    "LSTMLayerNorm has .* normalizes nothing inside; use LSTM": recurrent_stack("lstm-layer-norm", 3, 4),
+    "LSTMLayerNorm has .* has no normalization; use LSTM": recurrent_stack("lstm-layer-norm", 3, 4),
     "Unlike has .* no cell of this equation": Recurrent(Unlike(3, 4)),
     "Residual has .* no residual connections; use connection='plain'": RESIDUAL,
     "DenseStack has .* read only the one below; use connection='plain'": DENSE,
     "Backwards has .* only together with forwards; use Bidirectional": Backwards(Recurrent(LSTM(3, 4))),
     r"weight_drop=0\.1\), and torch.nn can't": recurrent_stack("lstm", 3, 4, weight_drop=0.1),
     r"zoneout=0\.1\), and torch.nn can't": recurrent_stack("lstm", 3, 4, zoneout=0.1),
-    "initial state is 'learned', that of .* zero": recurrent_stack("lstm", 3, 4, initial="learned"),
+    "initial state is 'learned'; that of .* is zero": recurrent_stack("lstm", 3, 4, initial="learned"),
     "VariationalDropout has .* use Dropout": recurrent_stack(
         "lstm", 3, 4, depth=2, dropout=0.1, dropout_kind="variational"
     ),
@@ -70,7 +70,7 @@ ours_without_equivalent = {
     "different numbers of directions": Stack(
         [Recurrent(RNN(3, 4)), Bidirectional(Recurrent(RNN(4, 4)), Recurrent(RNN(4, 4)))]
     ),
-    "nn.GRU hold no FeedForward": Stack([Recurrent(RNN(3, 8)), FeedForward(8, 12)]),
+    "nn.GRU have no FeedForward": Stack([Recurrent(RNN(3, 8)), FeedForward(8, 12)]),
     "knows recurrent layers, multi-head attention and Transformer blocks": Stack([Dropout(3, 0.1)]),
     "FeedForward has no equivalent in torch.nn: to_torch knows": FeedForward(8, 12),
     "2 key heads for 4 heads": SelfAttention(8, 4, kv_heads=2),

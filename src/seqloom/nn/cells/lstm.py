@@ -16,9 +16,9 @@ class LSTM(Cell):
     """Long short-term memory.
 
         i = σ(x W_xi + h W_hi + b_i)            how much of the candidate is written
-        f = σ(x W_xf + h W_hf + b_f)            how much of the memory is kept
+        f = σ(x W_xf + h W_hf + b_f)            how much of the cell state is kept
         g = tanh(x W_xg + h W_hg + b_g)         the candidate
-        o = σ(x W_xo + h W_ho + b_o)            how much of the memory is output
+        o = σ(x W_xo + h W_ho + b_o)            how much of the cell state is output
         c' = f ⊙ c + i ⊙ g
         h' = o ⊙ tanh(c')
 
@@ -46,7 +46,7 @@ class LSTM(Cell):
 
 
 class LSTMNoTanh(LSTM):
-    """The memory is output without a tanh.
+    """The cell state is output without a tanh.
 
     i, f, g, o as in `LSTM`
     c' = f ⊙ c + i ⊙ g
@@ -66,13 +66,13 @@ class LSTMNoTanh(LSTM):
 
 
 class LSTMPeephole(LSTM):
-    """The gates see the memory (Gers & Schmidhuber 2000), each unit its own: p_i, p_f, p_o are vectors.
+    """The gates read the cell state (Gers & Schmidhuber 2000), each unit only its own: p_i, p_f, p_o are vectors.
 
     i = σ(x W_xi + h W_hi + p_i ⊙ c + b_i)
     f = σ(x W_xf + h W_hf + p_f ⊙ c + b_f)
     g = tanh(x W_xg + h W_hg + b_g)
     c' = f ⊙ c + i ⊙ g
-    o = σ(x W_xo + h W_ho + p_o ⊙ c' + b_o)          the output gate sees the new memory
+    o = σ(x W_xo + h W_ho + p_o ⊙ c' + b_o)          the output gate reads the new cell state
     h' = o ⊙ tanh(c')
     """
 
@@ -96,7 +96,7 @@ class LSTMPeephole(LSTM):
 
 
 class LSTMCoupled(LSTM):
-    """What is forgotten is written: i = 1 − f (Greff et al. 2015, https://arxiv.org/abs/1503.04069).
+    """The forget gate is also the input gate: i = 1 − f (Greff et al. 2015, https://arxiv.org/abs/1503.04069).
 
     f = σ(x W_xf + h W_hf + b_f)
     g = tanh(x W_xg + h W_hg + b_g)

@@ -6,7 +6,7 @@ where the reset gate multiplies W_hh h + b_hh:
     RNN, LSTM    b = b_ih + b_hh
     GRU          b_r = b_ir + b_hr;   b_z = b_iz + b_hz;   b_h = b_in;   b_hh = b_hn
 
-In torch then b_ih = b and b_hh = 0, except for a GRU's b_hn. A round trip through torch keeps every weight bit by bit;
+`to_torch` sets b_ih = b and b_hh = 0, except for a GRU's b_hn. A round trip through torch keeps every weight exactly;
 one through seqloom keeps only the sum of the biases.
 """
 
@@ -121,7 +121,7 @@ def levels_and_dropout(layer: Layer) -> tuple[list[Directions], float]:
             levels.append([sublayer.layers["forwards"], backwards["reversed"]])  # type: ignore[list-item, index]
             dropouts.append(0.0)
         elif not isinstance(sublayer, DropoutBase):
-            raise no_equivalent(layer, f"{MODULE_NAMES} hold no {type(sublayer).__name__}")
+            raise no_equivalent(layer, f"{MODULE_NAMES} have no {type(sublayer).__name__}")
         elif isinstance(sublayer, VariationalDropout) and sublayer.p:
             raise no_equivalent(sublayer, f"{MODULE_NAMES} drop other values at every step; use Dropout")
         else:
@@ -157,5 +157,5 @@ def check_alike(layer: Layer, levels: Sequence[Directions]) -> Cell:
                 direction, f"its state may keep its past (zoneout={zoneout}), and torch.nn can't do that"
             )
         if initial != "zero":
-            raise no_equivalent(direction, f"its initial state is {initial!r}, that of {MODULE_NAMES} zero")
+            raise no_equivalent(direction, f"its initial state is {initial!r}; that of {MODULE_NAMES} is zero")
     return cells[0]

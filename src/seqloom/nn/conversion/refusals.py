@@ -1,4 +1,4 @@
-"""What has no equivalent in torch.nn, and why."""
+"""Modules without an equivalent in torch.nn, and the reasons."""
 
 from collections.abc import Mapping
 
@@ -22,10 +22,10 @@ _NORM = "torch's Transformer layers have only layer norm with a learned scale; u
 REASONS: Mapping[type[nn.Module], str] = {
     GRU: "its reset gate acts before the product, that of nn.GRU after it; use GRUAfter ('gru-after')",
     **dict.fromkeys((SigmoidRNN, LinearRNN), _SIMPLE),
-    LSTMNoTanh: "nn.LSTM shows its memory as o ⊙ tanh(c), not as o ⊙ c; use LSTM",
-    LSTMPeephole: "the gates of nn.LSTM don't see its memory; use LSTM",
+    LSTMNoTanh: "the output of nn.LSTM is o ⊙ tanh(c), not o ⊙ c; use LSTM",
+    LSTMPeephole: "the gates of nn.LSTM don't read its cell state; use LSTM",
     LSTMCoupled: "nn.LSTM has an input gate of its own; use LSTM",
-    LSTMLayerNorm: "nn.LSTM normalizes nothing inside; use LSTM",
+    LSTMLayerNorm: "nn.LSTM has no normalization; use LSTM",
     Residual: "nn.RNN, nn.LSTM and nn.GRU have no residual connections; use connection='plain'",
     DenseStack: "layers of nn.RNN, nn.LSTM and nn.GRU read only the one below; use connection='plain'",
     **dict.fromkeys((Dot, Cosine, Bilinear, LowRank, Gaussian, Additive), _SCORE),
@@ -36,18 +36,18 @@ REASONS: Mapping[type[nn.Module], str] = {
 }
 
 
-def no_equivalent(module: nn.Module, why: str | None = None) -> NoEquivalent:
-    """The error for a module, with the reason in the table or `why`."""
+def no_equivalent(module: nn.Module, reason: str | None = None) -> NoEquivalent:
+    """The error for a module, with `reason`, or the one in `REASONS`."""
     default = "to_torch knows recurrent layers, multi-head attention and Transformer blocks, and no subclass of them"
-    return NoEquivalent(type(module).__name__, "torch.nn", why or REASONS.get(type(module), default))
+    return NoEquivalent(type(module).__name__, "torch.nn", reason or REASONS.get(type(module), default))
 
 
 def check_convertible(layer: nn.Module) -> None:
-    """An error for any module inside that is known to have no equivalent."""
+    """Raise an error for a layer that contains a module without an equivalent."""
     paired = {module.layers["backwards"] for module in layer.modules() if type(module) is Bidirectional}
     for module in layer.modules():
         if type(module) in REASONS:
             raise no_equivalent(module)
         if type(module) is Backwards and module not in paired:
-            why = "nn.RNN, nn.LSTM and nn.GRU read backwards only together with forwards; use Bidirectional"
-            raise no_equivalent(module, why)
+            reason = "nn.RNN, nn.LSTM and nn.GRU read backwards only together with forwards; use Bidirectional"
+            raise no_equivalent(module, reason)
