@@ -162,7 +162,7 @@ def test_violations_of_layers(kind: type[Layer]) -> None:
 
 def test_a_correct_layer_has_no_violation() -> None:
     check_layer(Recurrent(GRU(SIZE, 4)), causal=True)
-    message = "is not causal by its traits, and was built to be"
+    message = "is not causal by its traits, and was built with causal=True"
     assert message_of(check_layer, CountsPadding(), causal=True) == message
 
 

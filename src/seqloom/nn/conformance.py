@@ -18,6 +18,7 @@ from seqloom.nn.heads.head import PADDING, ClassHead, Loss
 from seqloom.nn.layer import Layer
 from seqloom.nn.scores import Score
 from seqloom.nn.state import State
+from seqloom.nn.validation import matches
 
 ROWS, STEPS, MORE_STEPS = 4, 6, 3
 LENGTHS = (4, 6, 0, 1)
@@ -26,9 +27,9 @@ ATOL_FLOAT32 = 1e-4
 
 
 class Violation(SeqloomError):
-    """A promise that a part breaks: a message to follow its name, and advice.
+    """A promise that a part breaks. The message continues a sentence that starts with the part's name.
 
-    declare: the trait with which a layer would declare it; the layers around a cell have traits of their own
+    declare: the trait that a layer may declare instead, if there is one
     """
 
     default_code = "part-breach"
@@ -38,8 +39,8 @@ class Violation(SeqloomError):
         self.declare = declare
 
 
-def require(holds: object, message: str, advice: str, declare: str = "") -> None:
-    if not holds:
+def require(condition: object, message: str, advice: str, declare: str = "") -> None:
+    if not condition:
         raise Violation(message, advice, declare)
 
 
@@ -66,7 +67,7 @@ class Trial:
     """A layer in eval mode and float64, and a batch for it.
 
     x, lengths: a batch with random values at padding too
-    initial_state: the state to start with for a number of rows, of a layer with cross-attention; the same each time
+    initial_state: returns the initial state of a layer with cross-attention for a number of rows; the same at each call
     atol: the largest difference between results that should be equal
     """
 
@@ -78,7 +79,7 @@ class Trial:
 
     @staticmethod
     def of(layer: Layer) -> "Trial":
-        """A layer over vectors. Its weights are perturbed, because many start at zero or all alike."""
+        """A trial of a layer over vectors. Its weights are perturbed, because many start at zero or are all equal."""
         layer = layer.double().eval()
         perturb(layer)
         steps = min(STEPS, layer.traits.max_length or STEPS)
@@ -118,19 +119,19 @@ def perturb(module: nn.Module) -> None:
 def forward_backward(
     layer: Layer, x: Tensor, lengths: Tensor | None = None, state: State | None = None, seed: int = 0
 ) -> Result:
-    """One call, and the gradients of a sum that weights every output, padding included, and every value carried."""
+    """One call, and the gradients of a weighted sum of the outputs, padding included, and the state."""
     x = x.detach().requires_grad_(x.is_floating_point())
     layer.zero_grad()
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # the same dropout, if any
-        y, after = layer(x, lengths, state)
+        y, new_state = layer(x, lengths, state)
     total = weighted_sum(y)
     for name in fixed_names(layer):
-        total = total + weighted_sum(after[name]) if after[name].is_floating_point() else total
+        total = total + weighted_sum(new_state[name]) if new_state[name].is_floating_point() else total
     if total.requires_grad:
         total.backward()
     weight_grads = {name: gradient(weight) for name, weight in layer.named_parameters()}
-    return Result(y.detach(), after.detach(), gradient(x), weight_grads)
+    return Result(y.detach(), new_state.detach(), gradient(x), weight_grads)
 
 
 def weighted_sum(values: Tensor) -> Tensor:
@@ -147,7 +148,7 @@ def gradient(tensor: Tensor) -> Tensor:
 
 
 def fixed_names(layer: Layer) -> list[str]:
-    """The tensors of the state that don't grow. The storage of the others may differ between equal states."""
+    """The names of the state's tensors that don't grow. The storage of the others may differ between equal states."""
     return [name for name, shape in layer.state_shapes().items() if None not in shape]
 
 
@@ -182,11 +183,10 @@ def check_declarations(trial: Trial) -> None:
     message = f"declares the states {sorted(shapes)} in state_shapes, but returned {sorted(state)}"
     require(set(state) == set(shapes), message, "Return a State with those tensors")
     for name, shape in shapes.items():
-        expected, sizes = (trial.x.shape[0], *shape), list(state[name].shape)
-        fits = len(sizes) == len(expected) and all(b in (None, a) for a, b in zip(sizes, expected, strict=True))
+        sizes = state[name].shape
         declared = ["rows", *("any" if size is None else size for size in shape)]
-        message = f"declares state {name!r} of shape {declared}, but returned {sizes}"
-        require(fits, message, "Correct one of them")
+        message = f"declares state {name!r} of shape {declared}, but returned {list(sizes)}"
+        require(matches(sizes, (trial.x.shape[0], *shape)), message, "Correct one of them")
 
 
 def check_dtype(trial: Trial) -> None:
@@ -221,12 +221,12 @@ def check_causal(trial: Trial) -> None:
     if not trial.layer.traits.causal:
         return
     steps = trial.x.shape[1]
-    now = steps // 2
+    cut = steps // 2
     expected, _ = trial.run()
-    actual, _ = trial.run(torch.cat([trial.x[:, :now], trial.x.roll(1, dims=0)[:, now:]], dim=1))
-    if not is_close(actual[:, :now], expected[:, :now], trial.atol):
-        step = first_difference(actual[:, :now], expected[:, :now], trial.atol)
-        message = f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did"
+    actual, _ = trial.run(torch.cat([trial.x[:, :cut], trial.x.roll(1, dims=0)[:, cut:]], dim=1))
+    if not is_close(actual[:, :cut], expected[:, :cut], trial.atol):
+        step = first_difference(actual[:, :cut], expected[:, :cut], trial.atol)
+        message = f"is causal, but y at step {step} changed when steps {cut + 1} to {steps} did"
         raise Violation(message, "Let each step see only itself and earlier ones", NOT_CAUSAL)
 
 
@@ -237,7 +237,7 @@ def check_splits(trial: Trial, cuts: tuple[int, ...] | None = None) -> None:
     """
     if not trial.layer.traits.causal:
         return
-    expected, end = trial.run()
+    expected, final_state = trial.run()
     steps = trial.x.shape[1]
     for splits in (tuple(range(1, steps)), (steps // 2,)) if cuts is None else (cuts,):
         ys, state = [], trial.initial_state(trial.layer, trial.x.shape[0])
@@ -249,7 +249,7 @@ def check_splits(trial: Trial, cuts: tuple[int, ...] | None = None) -> None:
         different = ""
         if not is_close(torch.cat(ys, dim=1), expected, trial.atol):
             different = f"y at step {first_difference(torch.cat(ys, dim=1), expected, trial.atol)}"
-        elif state is not None and not states_close(state, end, trial.layer, trial.atol):
+        elif state is not None and not states_close(state, final_state, trial.layer, trial.atol):
             different = "its state"
         message = f"is causal, but {different} differs between one call and {calls}"
         require(not different, message, "Carry in the state all that later steps need", NOT_CAUSAL)
@@ -292,7 +292,7 @@ def check_rows_independent(trial: Trial) -> None:
             and is_close(alone.x_grad[0], batch.x_grad[row, :length], trial.atol)
             and states_close(alone.state, batch.state.select(index), trial.layer, trial.atol),
             f"must compute each row by itself, but row {row + 1} gave other values when it was alone",
-            "Let rows not see each other, and steps beyond `lengths` not be seen",
+            "Compute each row from its own steps within `lengths` alone",
             "rows_independent=False",
         )
 
@@ -336,7 +336,7 @@ def first_difference(
 def check_layer(layer: Layer, *, causal: bool = False) -> None:
     """Check a new layer, which must be causal if `causal` is true."""
     advice = "Return a causal layer where causal is True"
-    require(layer.traits.causal or not causal, "is not causal by its traits, and was built to be", advice)
+    require(layer.traits.causal or not causal, "is not causal by its traits, and was built with causal=True", advice)
     try:
         trial = Trial.of(layer)
     except RuntimeError:
