@@ -174,7 +174,7 @@ def test_a_layer_that_reads_the_whole_sequence_cannot_continue(case: Case) -> No
     layer = case.layer()
     x, _ = random_batch(layer)
     _, state = layer(x, state=case.initial_state(layer, ROWS))
-    with pytest.raises(CannotStep, match=r"can't go on .* Give it all steps in one call, or use a causal layer\."):
+    with pytest.raises(CannotStep, match=r"can't continue .* Give it all steps in one call, or use a causal layer\."):
         layer(x, state=state)
 
 

@@ -539,7 +539,7 @@ def test_the_state_of_another_model_is_an_error() -> None:
 def test_lengths_with_images_are_an_error() -> None:
     model = Model(PatchEmbedding(3, 4, patch=2), Recurrent(GRU(4, 5)), PerSequence(5, 2, pool="mean"))
     images = torch.randn(2, 3, 4, 4)
-    with pytest.raises(ArgumentError, match="lengths is given; expected None, since all regions of an image are real"):
+    with pytest.raises(ArgumentError, match="lengths is given; expected None, since an image has no padding"):
         model.loss(images, torch.tensor([0, 1]), torch.tensor([4, 2]))
 
 

@@ -1,6 +1,6 @@
-"""The layers a lecture draws, all with one contract: `y, state = layer(x, lengths=lengths, state=state)`.
+"""The layers, all with one contract: `y, state = layer(x, lengths=lengths, state=state)`.
 
-The names stand in `__init__.pyi`; each is imported when it is first asked for.
+The names are in `__init__.pyi`; each is imported at its first use.
 """
 
 from seqloom.core.lazy import attach

@@ -68,7 +68,8 @@ class AttentionDecoder(Layer):
     body: any causal layer; its input is x_t, then c_t if the context feeds the body, then y_{t−1} with input feeding
     context_input: a context that feeds the body does so at "every" step or at the "first" only
     input_feeding: y_{t−1} is part of the body's input, so that it knows its last attention (Luong et al. 2015)
-    Steps are computed one after another only where one needs the output of the last.
+
+    Steps are computed one after another only if each needs the output of the step before.
 
     >>> from seqloom.nn import GRU, AttentionBefore, LearnedBridge
     >>> body, context = Recurrent(GRU(3 + 6, 4)), AttentionBefore(4, 6, "additive")
@@ -103,14 +104,14 @@ class AttentionDecoder(Layer):
         self.context_input, self.input_feeding = context_input, input_feeding
         self.memory_size = bridge.memory_size if context.memory_size is None else context.memory_size
         memory_size, hidden_size = self.memory_size, body.output_size
-        for argument, size, width, other, source in (
+        for argument, attribute, size, expected_size, source in (
             ("combine", "context_size", combine.context_size, context.size, "the context's size"),
             ("combine", "hidden_size", combine.hidden_size, hidden_size, "the body's output_size"),
             ("context", "query_size", context.query_size, hidden_size, "the body's output_size"),
             ("bridge", "memory_size", bridge.memory_size, memory_size, "the context's memory_size"),
         ):
-            if width is not None and width != other:
-                raise ArgumentError(location, argument, f"{size} {width}", f"{other}, {source}")
+            if size is not None and size != expected_size:
+                raise ArgumentError(location, argument, f"{attribute} {size}", f"{expected_size}, {source}")
         extra = context.size * context.feeds_body + combine.output_size * input_feeding
         self.input_size, self.output_size = body.input_size - extra, combine.output_size
         if self.input_size < 1:
@@ -158,13 +159,13 @@ class AttentionDecoder(Layer):
         outputs = []
         for t in range(x.shape[1]):
             step_lengths = None if lengths is None else (t < lengths).to(lengths.dtype)
-            y, after = self._steps(x[:, t : t + 1], step_lengths, state)
-            state = after.with_position(*state.advance(1, step_lengths)).as_checked()
+            y, new_state = self._steps(x[:, t : t + 1], step_lengths, state)
+            state = new_state.with_position(*state.advance(1, step_lengths)).as_checked()
             outputs.append(y)
         return torch.cat(outputs, dim=1), state
 
     def _steps(self, x: Vectors, lengths: Lengths, state: State) -> Output:
-        """One step, or all of them where none needs the output of the last."""
+        """One step, or all of them if none needs the output of the step before."""
         prepared, inputs, own = state.substate("context"), [x], {}
         if self.context.feeds_body:
             c = self._context(state["query"].unsqueeze(1) if self.context.before_step else x, prepared)

@@ -91,8 +91,8 @@ class CenteredConvolution(Convolution):
 class GatedLinearUnit(Layer):
     """y = a ⊙ σ(g), where x = [a; g]   (Dauphin et al. 2017, https://arxiv.org/abs/1612.08083)
 
-    One half of the features is gated by the other. The gradient has a path through a that no activation flattens. Takes
-    sequences of any length, each step by itself, so it can follow any layer.
+    One half of the features is gated by the other. No activation shrinks the gradient to a. Takes sequences of any
+    length, each step by itself, so it can follow any layer.
 
     >>> GatedLinearUnit(4)(torch.randn(2, 5, 8))[0].shape
     torch.Size([2, 5, 4])

@@ -93,8 +93,8 @@ class AttentionContext(Context):
             score = SCORES[score](query_size, memory_size)
         sizes = (score.query_size, score.key_size, score.heads)
         if sizes != (query_size, memory_size, 1):
-            found = "query_size {}, key_size {} and heads {}".format(*sizes)
-            raise ArgumentError(type(self).__name__, "score", found, f"{query_size}, {memory_size} and 1")
+            actual = "query_size {}, key_size {} and heads {}".format(*sizes)
+            raise ArgumentError(type(self).__name__, "score", actual, f"{query_size}, {memory_size} and 1")
         self.attention = Attention(score)
 
     def state_shapes(self) -> Shapes:

@@ -54,8 +54,8 @@ class Layer(nn.Module, ABC):
     y       [batch, time, output_size], zero at padding
 
     A layer implements `mix`, which receives validated arguments and a state, and declares in `state_shapes` what it
-    carries. At padding `mix` receives finite values, or zeros if the layer sets `needs_zeros`, because it reads other
-    steps without a mask.
+    carries. At padding `mix` receives finite values. A layer that reads other steps without a mask sets `needs_zeros`,
+    and receives zeros there.
     """
 
     input_size: int
@@ -94,9 +94,9 @@ class Layer(nn.Module, ABC):
         return self.run(location, x, lengths, state)
 
     def run(self, location: str, x: Tensor, lengths: Tensor | None, state: State | None, argument: str = "x") -> Output:
-        """`mix`, with everything that the contract asks of all layers: validation, masked padding, the new position.
+        """Run `mix` with what the contract requires of all layers: validation, masked padding, the new position.
 
-        Within another layer, which has done this for all its sublayers, it is `mix` alone.
+        Within another layer, which has done this for all its sublayers, run `mix` alone.
         """
         if isinstance(state, State) and state.checked:
             return self.mix(mask_padding(x, lengths) if self.needs_zeros else x, lengths, state)
@@ -110,8 +110,8 @@ class Layer(nn.Module, ABC):
         traits = self.traits
         if not traits.causal and state.max_position > 0:
             raise CannotStep(
-                "this state comes from an earlier call, and this layer can't go on from it, because it reads the whole "
-                "sequence at once",
+                "this state comes from an earlier call, and this layer can't continue from it, because it reads the "
+                "whole sequence at once",
                 "Give it all steps in one call, or use a causal layer",
                 location=location,
             )
@@ -120,12 +120,12 @@ class Layer(nn.Module, ABC):
             longest, lengths = longest_length(lengths, time), check_lengths(location, lengths, rows, time, x.device)
         position, max_position = state.advance(longest, lengths)
         if traits.max_length is not None and max(time, max_position) > traits.max_length:
-            past = f" after {state.max_position} earlier ones" if state.max_position else ""
-            raise ArgumentError(location, argument, f"{time} steps{past}", f"at most {traits.max_length} in all")
+            earlier = f" after {state.max_position} earlier ones" if state.max_position else ""
+            raise ArgumentError(location, argument, f"{time} steps{earlier}", f"at most {traits.max_length} in all")
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
-        y, carried = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
-        return mask_padding(y, lengths), carried.with_position(position, max_position)
+        y, new_state = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
+        return mask_padding(y, lengths), new_state.with_position(position, max_position)
 
 
 class Pointwise(Layer):

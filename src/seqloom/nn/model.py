@@ -197,7 +197,7 @@ def run_stem_and_body(
     body_state = None if state is None else state.substate("body")
     if isinstance(stem, ImageStem):
         if lengths is not None:
-            raise ArgumentError("Model", "lengths", "given", "None, since all regions of an image are real", verb="is")
+            raise ArgumentError("Model", "lengths", "given", "None, since an image has no padding", verb="is")
         y, body_state = body(stem(source), None, body_state)
         return y, State.join({"body": body_state})
     x, stem_state = stem(source, lengths, None if state is None else state.substate("stem"))

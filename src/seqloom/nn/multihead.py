@@ -89,7 +89,7 @@ class MultiHeadAttention(Layer):
         return y
 
     def cache_shapes(self) -> Shapes:
-        """Shapes of stored keys and values, whose features end in zeros where the kernel wants them wider."""
+        """Shapes of stored keys and values, whose features end in zeros if the kernel needs a larger width."""
         key_width, value_width = self.stored_widths
         return {"keys": (self.kv_heads, None, key_width), "values": (self.kv_heads, None, value_width)}
 
@@ -154,14 +154,14 @@ class SelfAttention(MultiHeadAttention):
             return self.attend(score.query(query), *self.keys_and_values(key, x), self._mask(x, lengths)), State()
         keys, values = self.keys_and_values(key, x)
         keys, values = append_to_cache(state["keys"], keys, state), append_to_cache(state["values"], values, state)
-        seen = keys.shape[2] if reads_whole_cache(x) else state.max_position + x.shape[1]
-        query, cache = score.query(query), (keys[:, :, :seen], values[:, :, :seen])
+        key_steps = keys.shape[2] if reads_whole_cache(x) else state.max_position + x.shape[1]
+        query, cache = score.query(query), (keys[:, :, :key_steps], values[:, :, :key_steps])
         if x.shape[1] == 1 and self.window is None and state.aligned:
             y = self.attend(query, *cache, mask=None)
         elif state.max_position == 0 and self.window is None:  # padding follows the valid steps, so causality hides it
             y = self.attend(query, *cache, mask=None, causal=True)
         else:
-            y = self.attend(query, *cache, mask=self._causal_mask(x, seen, state))
+            y = self.attend(query, *cache, mask=self._causal_mask(x, key_steps, state))
         return y, State(keys=keys, values=values)
 
     def _mask(self, x: Tensor, lengths: Lengths) -> Bool[Tensor, "#batch 1 #time time"] | None:
@@ -173,10 +173,10 @@ class SelfAttention(MultiHeadAttention):
         near = ((steps[:, None] - steps).abs() < self.window)[None, None]
         return near if mask is None else near & mask
 
-    def _causal_mask(self, x: Tensor, seen: int, state: State) -> Bool[Tensor, "#batch 1 time seen"]:
+    def _causal_mask(self, x: Tensor, key_steps: int, state: State) -> Bool[Tensor, "#batch 1 time key_steps"]:
         """The step at position p sees key s where p − window < s ≤ p."""
         position = state.step_positions(x)[:, None, :, None]
-        key = torch.arange(seen, device=x.device)
+        key = torch.arange(key_steps, device=x.device)
         mask = key <= position
         return mask if self.window is None else mask & (key > position - self.window)
 
@@ -253,8 +253,8 @@ def append_to_cache(
 ) -> Float[Tensor, "batch heads larger dim"]:
     """The cache with new steps at each row's position. A full cache doubles, so that each step costs the same.
 
-    Without gradients it is written in place, which uses up `state`. A row's padding is written past its position, where
-    no query looks, and its next steps overwrite it.
+    Without gradients it is written in place, which consumes `state`. A row's padding is written after its position,
+    where no query sees it, and the next steps overwrite it.
     """
     (rows, heads, capacity, dim), time = stored.shape, new.shape[2]
     needed = state.max_position + time

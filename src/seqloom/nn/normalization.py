@@ -143,14 +143,14 @@ def moments(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance and count of the values over these dimensions, padding excluded; 0 where there are none.
 
-    At least in float32, because bfloat16 can't count past 256.
+    They are in float32 at least, because bfloat16 can't count past 256.
     """
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    mask = wide.new_ones(1, x.shape[1]) if lengths is None else sequence_mask(lengths, x.shape[1]).to(wide.dtype)
+    values = x.to(torch.promote_types(x.dtype, torch.float32))
+    mask = values.new_ones(1, x.shape[1]) if lengths is None else sequence_mask(lengths, x.shape[1]).to(values.dtype)
     mask = mask.reshape(*mask.shape, *[1] * (x.dim() - 2))
-    count = mask.expand_as(wide).sum(dims, keepdim=True)
-    mean = (wide * mask).sum(dims, keepdim=True) / count.clamp(min=1)
-    variance = ((wide - mean) * mask).square().sum(dims, keepdim=True) / count.clamp(min=1)
+    count = mask.expand_as(values).sum(dims, keepdim=True)
+    mean = (values * mask).sum(dims, keepdim=True) / count.clamp(min=1)
+    variance = ((values - mean) * mask).square().sum(dims, keepdim=True) / count.clamp(min=1)
     return mean, variance, count
 
 

@@ -85,8 +85,8 @@ def record(*kinds: str) -> Iterator[Recording]:
 class EagerMode:
     """Runs compiled models eagerly while any recording is open, because a compiled graph offers nothing.
 
-    torch's stance is shared by all threads: the first recording sets it, the last one restores it. It is left alone if
-    nothing was compiled, because setting it imports torch._dynamo, which takes seconds.
+    torch's compiler stance is shared by all threads: the first recording sets it, the last one restores it. It stays as
+    it is if nothing was compiled, because setting it imports torch._dynamo, which takes seconds.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ def _scope(name: str) -> Iterator[None]:
 
 @contextmanager
 def capture(*kinds: str) -> Iterator[Recording]:
-    """Record within the block instead of the open recordings, so that tensors can be reordered and offered again."""
+    """Record the block's tensors here and not in the open recordings, so that they can be changed and offered again."""
     captured = Recording(kinds)
     recordings, path = _recordings.set((captured,)), _path.set(())
     try:

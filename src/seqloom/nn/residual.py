@@ -36,8 +36,8 @@ class ResidualBase(Composite):
         self.input_size = self.output_size = size
         self.stateless = tuple(stateless)
         for name, sublayer in stateless.items():
-            if carried := sorted(sublayer.state_shapes()):
-                actual = f"a {name} that carries {', '.join(carried)}"
+            if names := sorted(sublayer.state_shapes()):
+                actual = f"a {name} that carries {', '.join(names)}"
                 raise ArgumentError(type(self).__name__, name, actual, "one without a state", verb="is")
 
     @abstractmethod
@@ -45,15 +45,15 @@ class ResidualBase(Composite):
         """The equation for y; the sublayers are functions of one tensor."""
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
-        after = State()
+        new_state = State()
 
         def layer(x: Tensor) -> Tensor:
-            nonlocal after
-            y, after = self.run_layer("layer", x, lengths, state)
+            nonlocal new_state
+            y, new_state = self.run_layer("layer", x, lengths, state)
             return y
 
         stateless = {name: partial(self._run_stateless, name, lengths, state) for name in self.stateless}
-        return self.combine(x, layer, **stateless), State.join({"layer": after})
+        return self.combine(x, layer, **stateless), State.join({"layer": new_state})
 
     def _run_stateless(self, name: str, lengths: Tensor | None, state: State, x: Tensor) -> Vectors:
         sublayer = self.layers[name]

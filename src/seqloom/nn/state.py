@@ -200,7 +200,7 @@ class State(Mapping[str, Tensor]):
         """All rows but these (sequences that have ended)."""
         keep = torch.ones(self.rows, dtype=torch.bool, device=rows.device)
         keep[rows] = False
-        state = self.select(keep.nonzero().squeeze(1))  # `nonzero` waits for the device, so reading costs no more
+        state = self.select(keep.nonzero().squeeze(1))  # `nonzero` waits, so reading below costs no more
         if state.position is not None and not torch.compiler.is_compiling():
             state.max_position = int(state.position.max()) if state.rows else 0
         return state
@@ -220,7 +220,7 @@ class State(Mapping[str, Tensor]):
             rows = [state[name] for state in states]
             if not _same_but_rows_and_time(rows):
                 shapes = f"shapes {[list(tensor.shape) for tensor in rows]}"
-                raise ArgumentError("State.cat", f"state[{name!r}]", shapes, "the same but for rows and time")
+                raise ArgumentError("State.cat", f"state[{name!r}]", shapes, "equal sizes, except of rows and time")
             tensors[name] = cat_padded(rows, dim=0)
         return State(
             tensors,
@@ -291,7 +291,7 @@ def _max_position(position: Tensor | None, bound: int) -> int:
 
 
 def _same_but_rows_and_time(tensors: Sequence[Tensor]) -> bool:
-    """Whether the shapes are equal but for rows, and time in [rows, time, dim] or [rows, heads, time, dim]."""
+    """Whether the shapes are equal except for rows, and for time in [rows, time, dim] and [rows, heads, time, dim]."""
     sizes = list(zip(*(tensor.shape[1:] for tensor in tensors), strict=True))
     time = {2: 0, 3: 1}.get(len(sizes))
     return all(len(set(size)) == 1 for axis, size in enumerate(sizes) if axis != time)

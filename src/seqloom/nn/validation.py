@@ -91,7 +91,7 @@ def check_state(location: str, state: State, shapes: Shapes, rows: int, like: Te
             location, "state", type(state).__name__, "a State, as the last call returned it", verb="is a"
         )
     if state.consumed:
-        expected = "the one that this step returned; to go two ways from one state, copy it first with state.select"
+        expected = "the one that this step returned; to continue twice from one state, copy it first with state.select"
         raise ArgumentError(location, "state", "used up by an earlier step, which wrote into it", expected, verb="was")
     if set(state) != set(shapes):
         actual = f"the tensors {sorted(state)}" if state else "no tensors"
@@ -116,7 +116,7 @@ def matches(sizes: Sequence[int], shape: Sequence[int | None]) -> bool:
     """Whether these sizes fit a declared shape, in which None is any size."""
     if sizes == shape:
         return True
-    return len(sizes) == len(shape) and all(want in (None, size) for want, size in zip(shape, sizes, strict=True))
+    return len(sizes) == len(shape) and all(b in (None, a) for a, b in zip(sizes, shape, strict=True))
 
 
 def check_same_device(location: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:

@@ -1,4 +1,4 @@
-"""Stems for images: a small residual CNN, whose grid cells are the regions, or patches.
+"""Stems for images: their regions are the grid cells of a small residual CNN, or patches.
 
 Images are [batch, channels, height, width]; the sequence of regions is the grid in row-major order.
 """

@@ -19,7 +19,7 @@ def prepend_recent(
         extended = [recent; x]
         recent' = the last `reach` steps of extended, up to the end of each row
 
-    The first `recent` is zeros. A row of length 0 keeps its own, and x may be shorter than `reach`.
+    The first `recent` is zeros. A row of length 0 keeps its recent inputs, and x may be shorter than `reach`.
 
     >>> x = torch.tensor([[[1.0], [2.0]], [[3.0], [0.0]]])
     >>> extended, recent = prepend_recent(x, torch.tensor([2, 1]), recent=torch.zeros(2, 3, 1))

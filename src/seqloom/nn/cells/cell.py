@@ -82,7 +82,7 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def step(self, projected: Float[Tensor, "batch parts*hidden"], state: State) -> Step:
-        """The equation, from the projected input and the state before to the output and the state after."""
+        """The equation: the output and the new state from the projected input and the old state."""
 
     def recur(self, hidden: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch parts*hidden"]:
         """h W_h, for all parts"""

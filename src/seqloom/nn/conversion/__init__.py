@@ -55,7 +55,7 @@ TO_TORCH: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
     **dict.fromkeys((SelfAttention, CrossAttention), attention_to_torch),
 }
 
-# For a stack, by its first layer.
+# The conversion of a stack, by the type of its first layer.
 STACK_TO_TORCH: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
     **dict.fromkeys((Recurrent, Bidirectional, Dropout, VariationalDropout), recurrent_to_torch),
     **dict.fromkeys((PreNorm, PostNorm), block_to_torch),
@@ -68,7 +68,7 @@ def from_torch(module: nn.Module) -> Layer:
 
     `nn.RNN`, `nn.LSTM` and `nn.GRU` become what `recurrent_stack` builds; `nn.MultiheadAttention` becomes
     `SelfAttention`, or `CrossAttention` if keys have another size; the Transformer's layers become the blocks of
-    `transformer`. Precision, device and training mode stay. A module without an equivalent is an error that names it.
+    `transformer`. Precision, device and training mode are kept. A module without an equivalent raises an error.
 
     >>> import torch
     >>> theirs = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
@@ -86,8 +86,8 @@ def from_torch(module: nn.Module) -> Layer:
 def to_torch(layer: Layer) -> nn.Module:
     """The module of torch.nn that computes the same as this layer, batch first, with a copy of its weights.
 
-    A causal layer becomes a module that needs a causal mask in each call. Precision, device and training mode stay. A
-    layer without an equivalent is an error that names it.
+    A causal layer becomes a module that needs a causal mask in each call. Precision, device and training mode are
+    kept. A layer without an equivalent raises an error.
 
     >>> from seqloom.nn.deep_recurrent import recurrent_stack
     >>> to_torch(recurrent_stack("gru-after", 3, 4, depth=2))

@@ -37,7 +37,7 @@ TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2. torch's fast path takes an `nn.GELU` for the exact one."""
+    """x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2. torch's fast path treats every `nn.GELU` as exact."""
     return F.gelu(x, approximate="tanh")
 
 
@@ -173,7 +173,7 @@ def check_sizes(
         raise no_equivalent(stack, reason)
     if cross is not None and cross.heads != attention.heads:
         heads = f"{attention.heads} heads for itself and {cross.heads} for its memory"
-        raise no_equivalent(stack, f"it has {heads}; in nn.TransformerDecoderLayer they are as many")
+        raise no_equivalent(stack, f"it has {heads}; in nn.TransformerDecoderLayer both numbers are the same")
     biases = {has_bias(layer) for layer in (attention, cross) if layer is not None}
     if len(biases | {module.bias is not None for module in others}) > 1:
         reason = "some of its maps and norms have a bias and some don't; in torch's Transformer all or none do"
@@ -187,7 +187,7 @@ def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.Transformer
     layers = []
     for block in blocks if norm is not None else [*blocks, last]:
         if not isinstance(block, Stack):
-            reason = f"torch's Transformer is layers and a last norm, and it holds a {type(block).__name__}"
+            reason = f"torch's Transformer has only layers and a last norm, and it holds a {type(block).__name__}"
             raise no_equivalent(stack, reason)
         layers.append(block_to_torch(block))
     if len({type(layer) for layer in layers}) > 1:

@@ -129,7 +129,7 @@ class CRF(ClassHead):
 
 
 def _lengths(scores: Tensor, lengths: MaybeLengths) -> Lengths:
-    """The lengths; where there are none, every row has all steps."""
+    """The lengths; if they are None, every row has all steps."""
     if lengths is not None:
         return lengths
     rows, time = scores.shape[:2]

@@ -190,7 +190,7 @@ def check_target_shape(location: str, target: Tensor, shape: Sequence[int], mean
 
 
 def check_target_range(location: str, target: Tensor, highest: int, meaning: str) -> None:
-    """Refuse values below 0 or above the highest. Checked on the CPU only: elsewhere reading values would wait."""
+    """Refuse values below 0 or above the highest. Checked on the CPU only: reading from a device would wait."""
     if readable_without_sync(target) and target.numel() and target.dtype != torch.bool:
         low, high = (value.item() for value in torch.aminmax(target))
         if not (low >= 0 and high <= highest):  # true also for NaN
