@@ -1,4 +1,4 @@
-"""Fast tensor arithmetic: recurrences over time, found by the name of an equation.
+"""Fast tensor functions, and the choice of a backend for a recurrence.
 
 `with seqloom.kernels.use("reference"):` requests a backend; otherwise the fastest that can run a recurrence is used.
 """

@@ -1,4 +1,4 @@
-"""Masks from the lengths of rows, and what else follows from lengths."""
+"""Masks from the lengths of rows, and other functions of lengths."""
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
