@@ -164,8 +164,8 @@ def rank_extensions(
     columns = (rows, tokens.ravel(), values.ravel(), totals, kept)
     extensions = []
     for row, token, log_prob, total, is_kept in zip(*(column[chosen].tolist() for column in columns), strict=True):
-        old = live[row]
-        new = PartialHypothesis(old.source, old.sample, old, token, log_prob, total, old.steps + 1, row=row)
-        new.tokens_read = old.tokens_read
+        parent = live[row]
+        new = PartialHypothesis(parent.source, parent.sample, parent, token, log_prob, total, parent.steps + 1, row=row)
+        new.tokens_read = parent.tokens_read
         extensions.append((new, is_kept))
     return extensions

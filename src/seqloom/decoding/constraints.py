@@ -20,7 +20,7 @@ def exclude_tokens(
 ) -> None:
     """Set the logits of excluded tokens to −∞, in place. A row with a forced token keeps only that one.
 
-    generated: the tokens of each row so far, of which no n-gram of length `no_repeat_ngram` may come twice
+    generated: the tokens of each row so far, in which no n-gram of length `no_repeat_ngram` may occur twice
 
     >>> logits = torch.zeros(1, 4)
     >>> exclude_tokens(logits, [0], np.array([[1, 2, 3, 1]]), no_repeat_ngram=2)
@@ -42,7 +42,7 @@ def exclude_tokens(
 def repeated_ngrams(
     generated: Integer[ndarray, "rows steps"], n: int
 ) -> tuple[Integer[ndarray, " matches"], Integer[ndarray, " matches"]]:
-    """The rows and tokens where the token would complete an n-gram that the row already has.
+    """The rows, and for each a token that would complete an n-gram that the row already has.
 
     >>> rows, tokens = repeated_ngrams(np.array([[5, 6, 5], [5, 6, 7]]), 2)
     >>> rows.tolist(), tokens.tolist()

@@ -41,8 +41,8 @@ def sample_tokens(
     if temperature == 0:
         return logits.argmax(dim=1)
     # Sums over a large vocabulary need float64, which Apple's devices lack.
-    precise = torch.float32 if logits.device.type == "mps" else torch.float64
-    weights = ((logits - logits.amax(dim=1, keepdim=True)).to(precise) / temperature).exp()
+    dtype = torch.float32 if logits.device.type == "mps" else torch.float64
+    weights = ((logits - logits.amax(dim=1, keepdim=True)).to(dtype) / temperature).exp()
     if top_k is not None or top_p is not None:
         weights = weights.masked_fill(~top_k_top_p_mask(logits, weights, top_k, top_p), 0)
     if min_p is not None:

@@ -85,7 +85,7 @@ class Stepper:
         return others + restarting, logits
 
     def read_newest(self, hypotheses: Sequence[PartialHypothesis], state: State) -> tuple[Logits, State]:
-        """Read the last token of each."""
+        """Read the last token of each hypothesis."""
         # On a GPU the state has only a bound on its positions.
         state = state.with_position(state.position, max(hypothesis.tokens_read for hypothesis in hypotheses))
         for hypothesis in hypotheses:
@@ -94,7 +94,7 @@ class Stepper:
         return self.read(tokens, state, None)
 
     def restart(self, hypotheses: Sequence[PartialHypothesis]) -> tuple[Logits, State]:
-        """Read the last half of a window of each, from a fresh state."""
+        """Read the last tokens of each hypothesis, half a window, from a fresh state."""
         half = max(1, (self.window or 0) // 2)
         rows = [[*self.prompts[hypothesis.source], *hypothesis.tokens()][-half:] for hypothesis in hypotheses]
         for hypothesis, row in zip(hypotheses, rows, strict=True):
@@ -107,17 +107,17 @@ class Stepper:
     ) -> tuple[Logits, State]:
         """The scores of the next token, in float32 at least; the caller may overwrite them."""
         if self.attention is None:
-            logits, after = self.model.next_token_logits(tokens, state, lengths)
+            logits, new_state = self.model.next_token_logits(tokens, state, lengths)
         else:
             with record("attention") as recording:
-                logits, after = self.model.next_token_logits(tokens, state, lengths)
+                logits, new_state = self.model.next_token_logits(tokens, state, lengths)
             self.attention.append(last_step_attention(recording, lengths))
-        return logits.to(torch.promote_types(logits.dtype, torch.float32)), after
+        return logits.to(torch.promote_types(logits.dtype, torch.float32)), new_state
 
     def path_attention(
         self, path: Sequence[PartialHypothesis], length: int | None
     ) -> dict[str, Float[Tensor, "heads steps source"]] | None:
-        """The weights of the steps of one hypothesis, over its source's real part; None if not recorded.
+        """The weights of the steps of one hypothesis, over the valid steps of its source; None if not recorded.
 
         Each step knows the row in which it was scored, so reordering beams moves no weights.
         """
@@ -130,7 +130,7 @@ class Stepper:
 
 
 def last_step_attention(recording: Recording, lengths: Int[Tensor, " rows"] | None) -> AttentionWeights:
-    """The recorded weights over the memory at each row's last real token, on the host, whose memory is larger."""
+    """The recorded weights over the memory at each row's last valid token, on the CPU, which has more memory."""
     attention = {}
     for name, values in recording["attention"].items():
         if attends_to_memory(name):

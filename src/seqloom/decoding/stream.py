@@ -46,8 +46,8 @@ def stream(
 class Detokenizer:
     """The text of each new token, at a cost independent of the text's length.
 
-    A byte-level text grows by a character with the last byte of it. With another tokenizer, a token's text depends only
-    on the token before it, which decides whether there is a space between them.
+    A byte-level tokenizer adds a character when its last byte is known. With another tokenizer, a token's text depends
+    only on the token before it, which decides whether there is a space between them.
 
     >>> from seqloom.data.tokenizers.byte_level import Byte
     >>> tokenizer = Byte.train([], vocabulary_size=256, min_count=1, lowercase=False)
