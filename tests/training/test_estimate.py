@@ -88,7 +88,7 @@ def test_the_time_of_epochs_and_the_test_split_is_estimated(clock: Clock, monkey
 
 def test_the_estimate_has_parameters_memory_and_the_first_batch(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     session = session_with_clock(clock, monkeypatch, "classify")
-    estimated = estimate(session, shown=2)
+    estimated = estimate(session, rows=2)
     assert estimated.parameters == sum(weight.numel() for weight in session.task.build().parameters())
     assert estimated.memory > 1 << 20
     assert len(estimated.first_batch) == 2

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_device(name: str, key: str = "device") -> None:
-    """Refuse a name that is no device. Whether this machine has the device, `resolve_device` checks, with torch."""
+    """Refuse an unknown name. (`resolve_device` checks whether this machine has the device; it needs torch.)"""
     if name not in DEVICES:
         raise UserError(*unknown_name(KeyName(key), name, DEVICES), code="unknown-name")
 
@@ -38,7 +38,7 @@ def resolve_device(name: str, key: str = "device") -> "torch.device":
 
 
 def device_name(device: "torch.device") -> str:
-    """The device as people call it, such as `2 CPU cores`."""
+    """A readable name, such as `2 CPU cores`."""
     import torch
 
     if device.type == "cuda":
@@ -50,7 +50,7 @@ def device_name(device: "torch.device") -> str:
 
 
 def seed_torch(*key: object) -> None:
-    """Seed torch with the hash of a key such as (seed, step), of which dropout is then a function."""
+    """Seed torch with the hash of a key such as (seed, step), so that dropout depends on the key alone."""
     import torch
 
     from seqloom.data.permutation import stable_hash

@@ -33,7 +33,7 @@ RUNS = Path("runs")  # the folder of runs whose folder the user does not name
 
 
 def refuse_existing(folder: Path) -> None:
-    """Refuse a folder that can't become a run, or that holds something."""
+    """Refuse a folder that can't become a run, or that is not empty."""
     if (folder / MANIFEST).exists():
         advice = f"Continue it with `seqloom resume {folder}`, or pass {KeyName('out', 'another/folder')}"
         raise RunError(f"{folder} already holds a run", advice, code="run-there")
@@ -107,7 +107,7 @@ def save_best(folder: Path, model: "nn.Module") -> None:
         digest = sha256(temporary)
         name = f"model-{digest[:12]}.safetensors"
         atomic_io.replace(temporary, folder / name)
-    files = {file: known for file, known in manifest.files.items() if not file.startswith("model-")}
+    files = {file: file_digest for file, file_digest in manifest.files.items() if not file.startswith("model-")}
     parameters = sum(weight.numel() for weight in model.parameters())
     write_manifest(folder, manifest.with_files({**files, name: digest}, parameters))
     for old in folder.glob("model-*.safetensors"):

@@ -85,7 +85,7 @@ def find_file(path: Path, digest: str, moved: Sequence[str]) -> Path:
 
 
 def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
-    """The resolved config of a run. In configs older than `data.seed`, `seed` stands for it.
+    """The resolved config of a run. In configs older than `data.seed`, `seed` is used for it.
 
     build: the function that builds the layers of a run with `model=build`
     """

@@ -1,4 +1,4 @@
-"""What a run writes while it trains: the log, the best weights and checkpoints; and the stop on a signal."""
+"""Writes the log, the best weights and checkpoints of a run while it trains, and stops it on a signal."""
 
 import signal
 import threading
@@ -59,7 +59,7 @@ class RunCheckpointer:
         save_best(self.folder, model)
 
     def after_step(self, trainer: Trainer) -> None:
-        """Save a checkpoint after a validation, every so many steps or seconds, at the end, and when asked to stop."""
+        """Save a checkpoint after a validation, every so many steps or seconds, at the end, and on a signal."""
         progress, every = trainer.progress, trainer.config.checkpoint_every
         due = progress.step % every == 0 if every else time.monotonic() - self._saved_at > SECONDS
         if self.signal_number is not None or due or progress.validated == progress.step:
@@ -78,7 +78,7 @@ class RunCheckpointer:
 
     @contextmanager
     def catch_signals(self) -> Iterator[None]:
-        """Within: SIGINT and SIGTERM ask for a stop after the step; a second signal stops at once."""
+        """Within the block, SIGINT and SIGTERM stop the run after the step; a second signal stops it at once."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -42,16 +42,16 @@ def save(folder: Path, trainer: Trainer) -> Path:
     path, state = checkpoint_path(folder, trainer.progress.step), trainer.state
     if path.exists():
         atomic_io.remove(path)
-    with atomic_io.create_folder(path) as making:
-        write_tensors(making / WEIGHTS, trainer.model.state_dict())
-        write_tensors(making / OPTIMIZER, state_tensors(trainer.optimizer))
+    with atomic_io.create_folder(path) as temporary:
+        write_tensors(temporary / WEIGHTS, trainer.model.state_dict())
+        write_tensors(temporary / OPTIMIZER, state_tensors(trainer.optimizer))
         if state is not None:
             position = {} if state.position is None else {"position": state.position}
-            write_tensors(making / CARRIED, dict(state) | position)
+            write_tensors(temporary / CARRIED, dict(state) | position)
         content = {"progress": asdict(trainer.progress), "horizon": None if state is None else state.max_position}
-        atomic_io.write(making / PROGRESS, json.dumps(content))
-        hashes = {file.name: sha256(file) for file in sorted(making.iterdir())}
-        atomic_io.write(making / MANIFEST, json.dumps(hashes, indent=1))
+        atomic_io.write(temporary / PROGRESS, json.dumps(content))
+        hashes = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
+        atomic_io.write(temporary / MANIFEST, json.dumps(hashes, indent=1))
     return path
 
 
@@ -134,10 +134,10 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
 
 
 def average(folder: Path, trainer: Trainer, checkpointer: Checkpointer) -> Average | None:
-    """Evaluate the mean of the last validations' weights, and keep it if it is the best; or None.
+    """Evaluate the mean of the last validations' weights, and keep it if it is the best; None for fewer than two.
 
-    The checkpoints of these validations are kept beside the `train.keep_checkpoints` newest until the scores are
-    written, so that a run which is killed before can be resumed. With Adam each is three times the size of the weights.
+    Until the scores are written, the checkpoints of these validations are kept beside the `train.keep_checkpoints`
+    newest, so that a killed run can be resumed. With Adam each is three times the size of the weights.
     """
     steps = tuple(step for step in trainer.progress.validations if checkpoint_path(folder, step).exists())
     if len(steps) < 2:

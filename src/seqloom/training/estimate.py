@@ -33,15 +33,17 @@ class Estimate:
     model: nn.Module
 
 
-def estimate(session: Session, shown: int = 5) -> Estimate:
-    """Measure a few steps, an evaluation of each split, samples and a checkpoint, and extrapolate:
+def estimate(session: Session, rows: int = 5) -> Estimate:
+    """Measure a few steps, an evaluation of each split, samples and a checkpoint, and extrapolate.
 
     seconds = steps · step + validations · (valid + samples + checkpoint) + valid + test (+ valid for an average)
+
+    rows: how many rows of the first batch to describe
     """
     with part_errors(session.experiment):
         trainer = session.trainer([])
         task, config = session.task, trainer.config
-        first_batch = tuple(islice(task.format_batch(task.batch(trainer.items[0])), shown))
+        first_batch = tuple(islice(task.format_batch(task.batch(trainer.items[0])), rows))
         seconds, tokens, steps = time_steps(trainer)
         splits = [split for split in ("valid", "test") if split in task.splits()]
         evaluation = {split: elapsed(trainer.evaluate, split) for split in splits}
@@ -57,7 +59,7 @@ def estimate(session: Session, shown: int = 5) -> Estimate:
 
 
 def time_steps(trainer: Trainer) -> tuple[float, int, int]:
-    """Seconds, tokens and number of a few steps after a warm-up step; over the whole epoch, since lengths differ."""
+    """Seconds, tokens and number of a few steps after a warm-up step, spread over the epoch because lengths differ."""
 
     def step(item: int) -> None:
         trainer.progress.item = item

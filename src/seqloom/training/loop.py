@@ -29,7 +29,7 @@ class Diverged(SeqloomError, ArithmeticError):
 
 
 class Checkpointer(Protocol):
-    """What the loop saves its results with."""
+    """Saves the best weights and checkpoints of the loop."""
 
     def save_best(self, model: nn.Module) -> None:
         """Save the best weights so far."""
@@ -62,8 +62,8 @@ class Trainer:
         groups, lr = self.optimizer.param_groups, self.config.lr
         self.lr_factors = [float(group.get("lr", lr)) / lr for group in groups]
         self.parameters = list(self.model.parameters())
-        saved = self.model.state_dict().keys()
-        self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in saved]
+        persistent = self.model.state_dict().keys()
+        self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in persistent]
         self.progress, self.state = Progress(), None
         self.items = task.epoch(0)
         self.total = total_steps(len(self.items), experiment)
@@ -97,7 +97,7 @@ class Trainer:
                 self.items = self.task.epoch(progress.epoch)
 
     def step(self) -> None:
-        """Take one step on the next `accumulate` batches. If loss or gradient is not finite, nothing changes."""
+        """Take one step on the next `accumulate` batches. If loss or gradient is not finite, the model is unchanged."""
         progress, config = self.progress, self.config
         seed_torch("step", self.experiment.seed, progress.step)
         lr = learning_rate(ScheduleState(progress.step, self.total, progress.epoch, progress.plateaus), config)
@@ -132,9 +132,9 @@ class Trainer:
 
     def backward(self, batch: Batch) -> Loss:
         """The sum of a batch's losses and their number; adds the gradient of the sum to the weights' gradients."""
-        carried = self.state.detach() if self.state is not None and batch.continues else None
+        state = self.state.detach() if self.state is not None and batch.continues else None
         with autocast(self.config, self.device):
-            output = self.task.step(self.model, batch, carried, self.fraction_done())
+            output = self.task.step(self.model, batch, state, self.fraction_done())
             self.state = output.state
             lengths = batch.lengths if output.lengths is None else output.lengths
             penalty = activation_penalty(output.y, lengths, self.config)
@@ -142,11 +142,11 @@ class Trainer:
         (total if penalty is None else total + penalty * count).backward()
         return Loss(total.detach(), count)
 
-    def skip(self, what: str, value: float) -> None:
+    def skip(self, quantity: str, value: float) -> None:
         """Count a step whose loss or gradient is not finite; too many in a row end the run."""
         progress, config = self.progress, self.config
         progress.not_finite += 1
-        self.emit(Skip(progress.step, what, value))
+        self.emit(Skip(progress.step, quantity, value))
         if progress.not_finite >= config.max_skipped_steps:
             message = f"{counted(progress.not_finite, 'step')} in a row with a non-finite loss or gradient"
             advice = f"Lower {KeyName('train.lr')} ({config.lr:g}), or clip with {KeyName('train.clip_norm')}"
@@ -205,7 +205,7 @@ class Trainer:
         return any(limit is not None and count >= limit for count, limit in zip(counts, limits, strict=True))
 
     def fraction_done(self) -> float:
-        """The fraction of the run's steps that are taken."""
+        """The fraction of the run's steps that have been taken."""
         return min(1.0, self.progress.step / max(1, self.total))
 
     def epochs(self) -> float:
@@ -218,7 +218,7 @@ class Trainer:
 
 
 def total_steps(items: int, experiment: Experiment) -> int:
-    """How many steps the budget allows; with batches by length about, since epochs differ."""
+    """The number of steps that the budget allows; an estimate if batches are by length, since epochs then differ."""
     config = experiment.train
     by_epochs = None if config.epochs is None else config.epochs * -(-items // config.accumulate)
     return min(steps for steps in (by_epochs, config.steps) if steps is not None)

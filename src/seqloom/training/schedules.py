@@ -10,7 +10,7 @@ from seqloom.core.part import Part, register_function
 from seqloom.core.registry import Registry
 from seqloom.core.wording import short_repr
 
-# For checks at registration.
+# The config for checks at registration.
 TRIAL_CONFIG = Train(batch_tokens=1, batch_size=1, optimizer="sgd", lr=0.1, schedule="constant")
 
 

@@ -15,7 +15,7 @@ class RunningSums:
     """Sums over the steps since the last `step` line of the log."""
 
     loss: Real = 0.0
-    count: Count = 0  # how many items the loss is of
+    count: Count = 0  # the number of items in the loss
     gradient: Real = 0.0
     clipped: Count = 0
     steps: Count = 0
@@ -56,5 +56,5 @@ class Progress:
         try:
             return Progress(**values)
         except ValidationError as error:
-            wrong = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, wrong['loc']))} is {str(wrong['input'])[:50]!r}") from None
+            detail = error.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, detail['loc']))} is {str(detail['input'])[:50]!r}") from None
