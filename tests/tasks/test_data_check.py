@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import UserError
@@ -73,6 +73,7 @@ BAD_LINES = st.sampled_from(["refuse", "skip"])
     on_rare_label=st.sampled_from(["refuse", "skip", "keep"]),
     test_share=st.sampled_from([0.0, 0.3]),
 )
+@example(train="a\tx", valid=None, test=None, on_bad_line="refuse", on_rare_label="skip", test_share=0.0)
 def test_tables_of_texts_with_labels(
     folder: Path,
     train: str,

@@ -53,6 +53,7 @@ class ClassifyCheck(LabelCheck):
         if self.config.on_rare_label == "skip":
             self.left_out = frozenset(self.rare_labels())
         self.count_as_training(self.left_out)
+        self.rows[TRAIN] += 0  # if all examples are left out, the split is reported as empty
         super().report()
 
     def size_of(self, split: str) -> str:
