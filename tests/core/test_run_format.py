@@ -81,7 +81,7 @@ def test_a_flipped_bit_is_refused(run: Path, name: str) -> None:
     content = bytearray((run / name).read_bytes())
     content[0] ^= 1
     (run / name).write_bytes(content)
-    assert f"{name}: damaged, its SHA-256" in verify_error(run)
+    assert f"{name}: damaged: its SHA-256" in verify_error(run)
 
 
 @pytest.mark.parametrize("name", FILES)
