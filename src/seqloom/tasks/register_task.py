@@ -98,21 +98,21 @@ def register_task(
     from seqloom.tasks.row_task import RowTask
     from seqloom.tasks.task import Task
 
-    parts: dict[str, object] = {}
+    definitions: dict[str, object] = {}
     if isinstance(part.value, str):
         folder, task_config = part.value, import_constant(part.name, part.value, "config", "Config")
         task = import_constant(part.name, folder, "task", "TASK")
         part = replace(part, value=task, origin=Origin.registered(task))
     else:
         folder, task_config = getattr(part.value, "__module__", ""), config
-        parts = {"task": part.value, "config": config, "report": report, "check": check}
+        definitions = {"task": part.value, "config": config, "report": report, "check": check}
     task_class = part.as_class(Task, "RowTask or Task")
     require_variables(part, task_class, ROW_TASK_VARIABLES if issubclass(task_class, RowTask) else TASK_VARIABLES)
     if not (isinstance(task_config, type) and issubclass(task_config, Experiment)):
         raise part.misfit("has no config", "Pass config=Config, a class derived from Experiment")
     config_part = replace(part, value=task_config, origin=Origin.registered(task_config))
     check_config(config_part, task_config)
-    line, defined = first_line(task_config), {name: value for name, value in parts.items() if value is not None}
+    line, defined = first_line(task_config), {name: value for name, value in definitions.items() if value is not None}
     TASKS.register(part.name, TaskEntry(folder, summary or f"{line[:1].lower()}{line[1:]}", defined), part.origin)
     with config_part.errors():
         try:
@@ -134,7 +134,7 @@ def import_constant(name: str, path: str, module_name: str, constant: str) -> ob
         message = f"the task {name!r} is to be in the module {path}, which does not exist"
         raise PartError(message, "Give the name of a module that can be imported", code="task-module") from None
     try:
-        value: object = TaskEntry(path, "").part(module_name, constant)
+        value: object = TaskEntry(path, "").definition(module_name, constant)
     except (SeqloomError, ModuleNotFoundError):
         where = f"{path}.{module_name}" if hasattr(module, "__path__") else path
         message, advice = f"the task {name!r} has no {constant} in {where}", "Define it under that name"

@@ -25,17 +25,17 @@ class TaskEntry:
 
     folder: a package with the modules `config` (Config), `task` (TASK), and optionally `check` and `report`; or one
         module that defines all of them
-    parts: config, task, check and report of a task that is registered by its class
+    definitions: config, task, check and report of a task that is registered by its class
     """
 
     folder: str
     summary: str
-    parts: Mapping[str, object] = field(default_factory=dict, hash=False)
+    definitions: Mapping[str, object] = field(default_factory=dict, hash=False)
 
-    def part(self, name: str, constant: str, default: object = None) -> Any:
+    def definition(self, name: str, constant: str, default: object = None) -> Any:
         """What a module of the task defines; the default, if there is one, for a task without it."""
-        if self.parts:
-            return self.parts.get(name, default)
+        if self.definitions:
+            return self.definitions.get(name, default)
         folder = import_module(self.folder)
         is_package = hasattr(folder, "__path__")
         path = f"{self.folder}.{name}" if is_package else self.folder
@@ -50,7 +50,7 @@ class TaskEntry:
 
     @property
     def config(self) -> "type[Experiment]":
-        return cast("type[Experiment]", self.part("config", "Config"))
+        return cast("type[Experiment]", self.definition("config", "Config"))
 
     @property
     def data_spec(self) -> DataSpec:
@@ -63,18 +63,18 @@ class TaskEntry:
         from seqloom.tasks.text_check import check_text
 
         default = check_text if "text" in self.data_spec.kinds else check_rows
-        return cast("Check", self.part("check", "check", default))
+        return cast("Check", self.definition("check", "check", default))
 
     @property
     def report(self) -> "type[TaskReport]":
         """The report of its runs; by default the scores only."""
         from seqloom.tasks.task_report import TaskReport
 
-        return cast("type[TaskReport]", self.part("report", "REPORT", TaskReport))
+        return cast("type[TaskReport]", self.definition("report", "REPORT", TaskReport))
 
     @property
     def task(self) -> "type[Task[GenerativeModel, object]]":
-        return cast("type[Task[GenerativeModel, object]]", self.part("task", "TASK"))
+        return cast("type[Task[GenerativeModel, object]]", self.definition("task", "TASK"))
 
 
 TASKS: Registry[TaskEntry] = Registry(
