@@ -74,9 +74,7 @@ COLORS = {
 }
 HALVES = {"small": (0.08, 0.095), "large": (0.135, 0.155)}  # of a box's side, as shares of the image's
 GAP = 0.025  # between two boxes, at least
-CLEARANCE = (
-    0.05  # the least by which a shape's shift along the relation exceeds its shift across: no relation is in doubt
-)
+CLEARANCE = 0.05  # the least by which the distance of two shapes along their relation exceeds that across it
 RELATIONS = ("left of", "above")
 SHADE = 0.02  # the most that a color may differ from COLORS; also the standard deviation of the noise
 
