@@ -87,6 +87,9 @@ def test_steps_on_the_command_line_replace_the_epochs_of_the_config(tmp_path: Pa
     assert (train.steps, train.epochs) == (40, None)
     train = experiment_of("--config", str(config), "--train.steps", "40", "--train.epochs", "3").train
     assert (train.steps, train.epochs) == (40, 3)
+    config.write_text('task = "classify"\n[train]\nepochs = 3\nbatch_tokens = 99\n')
+    train = experiment_of("--config", str(config), "--train.steps", "none", "--train.batch-size", "none").train
+    assert (train.steps, train.epochs, train.batch_size, train.batch_tokens) == (None, 3, None, 99)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def config_value(key: Key, value: Any) -> Any:
 
 
 def without_overruled(file: Values, options: Values) -> Values:
-    """The values of a file without those that an option replaces: a corpus by files, dimensions by another size."""
+    """The values of a file without those that an option replaces: a corpus by files, or dimensions by another size."""
     sections = {name: dict(values) for name, values in file.items() if isinstance(values, Mapping)}
     for section, option, replaced in (
         ("data", "train", "corpus"),
@@ -188,7 +188,7 @@ def without_overruled(file: Values, options: Values) -> Values:
         ("train", "batch_tokens", "batch_size"),
         *(("model", "size", name) for name in sized_keys()),
     ):
-        if options.get(section, {}).get(option) or (section != "data" and option in options.get(section, {})):
+        if options.get(section, {}).get(option) not in (None, (), []):
             sections.get(section, {}).pop(replaced, None)
     return {**file, **sections}
 
