@@ -15,7 +15,6 @@ from seqloom.core.config.toml import to_toml
 from seqloom.core.problem import KeyName, PartError, SeqloomError, UserError
 from seqloom.core.run_format import SCORES
 from seqloom.data.source import DataSource
-from seqloom.lens.report import write_report
 from seqloom.models.layer_builder import Build, as_build
 from seqloom.runs.devices import check_device
 from seqloom.runs.folder import RUNS, claim_folder, free_name, refuse_existing
@@ -150,6 +149,8 @@ def open_session(config: Experiment, listeners: Sequence[Listener]) -> "Session"
 
 def with_report(folder: Path, function: Callable[[], Run]) -> Run:
     """Call the function, then write the report, even if the function fails."""
+    from seqloom.lens.report import write_report
+
     try:
         run = function()
     except SeqloomError as error:

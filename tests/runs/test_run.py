@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom.cli.main import main
+from seqloom.core import run_format
 from seqloom.core.problem import ConfigError, RunError, TextError, UserError
+from seqloom.core.run_format import sha256
 from seqloom.runs.run import MAX_TEXT, Run, decode_options
 from tests.runs.small import TEXTS, assert_close, model_inputs, recommitted
 
@@ -225,3 +229,27 @@ def test_a_run_of_an_unregistered_task_is_refused(command: str, copy: Path, caps
         f"seqloom: {copy}: a run of the task 'summarize', which is not registered here (there are language, classify"
     )
     assert " ".join(capsys.readouterr().err.split()).startswith(message)
+
+
+# Start-up ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_first_prediction_imports_neither_the_compiler_nor_the_report(run: Run) -> None:
+    code = (
+        "import sys, seqloom; seqloom.load(sys.argv[1]).predict(['a b']); "
+        "print([name for name in ('torch._dynamo', 'sympy', 'seqloom.lens.report') if name in sys.modules])"
+    )
+    process = subprocess.run([sys.executable, "-c", code, str(run.folder)], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
+
+
+def test_a_prediction_hashes_each_file_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[Path] = []
+
+    def recorded(path: Path) -> str:
+        hashed.append(path.relative_to(run.folder))
+        return sha256(path)
+
+    monkeypatch.setattr(run_format, "sha256", recorded)
+    assert main(["predict", str(run.folder), "a b"]) == 0
+    assert sorted(map(str, hashed)) == sorted(run.manifest.files)

@@ -1,11 +1,14 @@
 """Initialization of weights by named schemes."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
@@ -131,3 +134,27 @@ def log_prior(prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
     counts = prior.to(torch.float64)
     counts = torch.where(counts > 0, counts, 0.5 * torch.where(counts > 0, counts, math.inf).min().clamp(max=1.0))
     return (counts / counts.sum()).log().to(prior.dtype if prior.is_floating_point() else torch.get_default_dtype())
+
+
+class SkipInitialization(TorchFunctionMode):
+    """Within the block, `torch.nn.init` and random fills return the tensor as it is."""
+
+    fills = (Tensor.normal_, Tensor.uniform_)
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: object, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if function in self.fills or getattr(function, "__module__", "") == nn.init.__name__:
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **kwargs)
+
+
+@contextmanager
+def without_values() -> Iterator[None]:
+    """Within the block, modules are built on `meta`, where tensors have shapes but no values and take no memory.
+
+    They are not initialized: `normal_` on `meta` would import `torch._dynamo`, 900 modules in a second.
+    """
+    with torch.device("meta"), SkipInitialization():
+        yield

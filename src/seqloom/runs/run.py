@@ -105,8 +105,10 @@ class Run:
         """
         import torch
 
+        from seqloom.nn.initialization import without_values
+
         if not used_parts(self.experiment):
-            with torch.device("meta"):
+            with without_values():
                 return self.task.build()
         with torch.random.fork_rng(devices=[]):
             seed_torch("weights", self.experiment.seed)

@@ -101,6 +101,9 @@ def config_for(raw: Nested, build: Build | None) -> type[Experiment]:
 def foreign_keys(raw: Nested, config: type[Experiment]) -> Iterator[Key]:
     """The keys among the values that only other tasks have."""
     sections = config.sections()
+    own = ((name, sections[name].model_fields if name in sections else {}) for name in SECTIONS)
+    if all(section_of(raw, name).keys() <= fields.keys() for name, fields in own):
+        return  # `all_keys` reads the config of every task
     for key in all_keys().values():
         kind = sections.get(key.section)
         missing = kind is None or key.name not in kind.model_fields

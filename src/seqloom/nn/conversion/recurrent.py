@@ -23,6 +23,7 @@ from seqloom.nn.conversion.refusals import no_equivalent
 from seqloom.nn.conversion.weights import build_with_weights, load_copies
 from seqloom.nn.deep_recurrent import recurrent_stack
 from seqloom.nn.dropout import DropoutBase, VariationalDropout
+from seqloom.nn.initialization import without_values
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
@@ -48,7 +49,7 @@ def recurrent_from_torch(module: TorchRecurrent) -> Stack:
     if module.proj_size:
         reason = "a cell's output is its hidden state; put a linear layer after each, such as DenseOverFeatures"
         raise NoEquivalent(f"{type(module).__name__} with proj_size={module.proj_size}", "seqloom", reason)
-    with torch.device("meta"):
+    with without_values():
         stack = recurrent_stack(
             CELLS[module.mode],
             module.input_size,

@@ -11,7 +11,6 @@ second, and so on. With `norm_first` the connection is `PreNorm`, otherwise `Pos
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -27,6 +26,7 @@ from seqloom.nn.conversion.refusals import no_equivalent
 from seqloom.nn.conversion.weights import build_with_weights
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.feed_forward import FeedForward
+from seqloom.nn.initialization import without_values
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
 from seqloom.nn.normalization import LayerNorm
@@ -88,7 +88,7 @@ def blocks_from_torch(module: nn.TransformerEncoder | nn.TransformerDecoder, blo
 
 def feed_forward_from_torch(module: TorchLayer) -> FeedForward:
     """`linear1` is `widen`, `linear2` is `narrow`."""
-    with torch.device("meta"):
+    with without_values():
         size, hidden_size = module.linear1.in_features, module.linear1.out_features
         layer = FeedForward(size, hidden_size, dropout=module.dropout.p)
     layer.widen, layer.narrow = deepcopy(module.linear1), deepcopy(module.linear2)
@@ -151,7 +151,7 @@ def block_to_torch(stack: Stack) -> TorchLayer:
     kind = nn.TransformerEncoderLayer if cross is None else nn.TransformerDecoderLayer
     widen, narrow, function = feed_forward.widen, feed_forward.narrow, activation_to_torch(feed_forward.activation)
     sizes, norm_first = (stack.input_size, attention.heads, widen.out_features), type(residuals[0]) is PreNorm
-    with torch.device("meta"):
+    with without_values():
         module: TorchLayer = kind(*sizes, activation=function, batch_first=True, norm_first=norm_first)
     module.self_attn = attention_to_torch(attention)
     if cross is not None:

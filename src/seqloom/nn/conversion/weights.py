@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-import torch
 from torch import Tensor, nn
+
+from seqloom.nn.initialization import without_values
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -16,7 +17,7 @@ def build_with_weights(build: Callable[[], Module], weights: Mapping[str, Tensor
     >>> layer(torch.tensor([3.0]))
     tensor([6.], grad_fn=...)
     """
-    with torch.device("meta"):  # shapes without storage
+    with without_values():
         module = build()
     return load_copies(module, weights)
 
