@@ -52,6 +52,17 @@ def test_an_older_run_resumes_to_the_same_scores(older_run: tuple[Path, dict[str
     assert_close({split: run.scores[split] for split in expected["finished_scores"]}, expected["finished_scores"])
 
 
+def test_an_older_run_without_a_checkpoint_starts_from_the_same_weights(older_run: tuple[Path, dict[str, Any]]) -> None:
+    """As if it had been killed before its first checkpoint; later defaults of weights are not used."""
+    folder, expected = older_run
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    for name in ("scores.json", "metrics.jsonl"):
+        (folder / name).unlink(missing_ok=True)
+    run = seqloom.resume(folder, data=["data"])
+    assert run.scores["cost"]["steps"] == 24
+    assert_close({split: run.scores[split] for split in expected["finished_scores"]}, expected["finished_scores"])
+
+
 def test_the_seed_of_an_older_run_is_that_of_its_data(older_run: tuple[Path, dict[str, Any]]) -> None:
     run = Run(older_run[0])
     assert (

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqloom.core import names
+from seqloom.core.config.section import Values, info_of, merge_values
 from seqloom.core.problem import ConfigError, KeyName, RunError, as_key
 from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json
 from seqloom.data.cache import fingerprints
 from seqloom.data.split import SPLITS
 from seqloom.models.layer_builder import CUSTOM, Build, builder_name
+from seqloom.tasks.config_validation import config_for
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment, read_config
 
@@ -85,7 +87,8 @@ def find_file(path: Path, digest: str, moved: Sequence[str]) -> Path:
 
 
 def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
-    """The resolved config of a run. In configs older than `data.seed`, `seed` is used for it.
+    """The resolved config of a run. In configs older than `data.seed`, `seed` is used for it; other keys that the
+    config is older than have their value `in_older_runs`.
 
     build: the function that builds the layers of a run with `model=build`
     """
@@ -99,10 +102,22 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
             function = f"{folder}: model={builder_name(build)}"
             message = f"{function} is only for runs whose layers were built by a function; this one is {arch!r}"
             raise RunError(message, "Leave model out", code="build-useless")
-        values["model"] = {**model, "arch": build} if isinstance(model, dict) else model
     try:
-        return experiment(values)
+        values = merge_values(values_in_older_runs(config_for(values, build)), values)
+        return experiment(values if build is None else merge_values(values, {"model": {"arch": build}}))
     except ConfigError as error:
         run_error = RunError.of(replace(error.template, location=str(folder / EXPERIMENT)))
         run_error.format_key = as_key  # the keys are those of a file, not options
         raise run_error from None
+
+
+def values_in_older_runs(config: type[Experiment]) -> Values:
+    """Nested values of the keys whose default came later than runs without them."""
+    older = {
+        section: {name: info_of(field).in_older_runs for name, field in kind.model_fields.items()}
+        for section, kind in config.sections().items()
+    }
+    return {
+        section: {name: value for name, value in values.items() if value is not None}
+        for section, values in older.items()
+    }

@@ -1,7 +1,10 @@
 """Regression losses equal their formula and torch.distributions."""
 
+import math
+
 import pytest
 import torch
+from torch import Tensor
 from torch.distributions import Normal
 from torch.nn import functional as F
 
@@ -56,6 +59,53 @@ def test_very_small_variance_stays_finite() -> None:
     loss.total.backward()
     assert loss.total.isfinite()
     assert y.grad.isfinite().all()
+
+
+def moments(target: Tensor) -> tuple[Tensor, Tensor]:
+    return target.mean(dim=(0, 1)), target.var(dim=(0, 1), correction=0)
+
+
+def test_the_initial_loss_of_squared_error_is_the_variance_of_the_targets() -> None:
+    """With y = 0."""
+    head, (mean, variance) = CASES["squared error"].head(), moments(3 * TARGET + 5)
+    head.init_bias_from_moments(mean, variance)
+    y = torch.zeros_like(Y)
+    torch.testing.assert_close(head.loss(y, 3 * TARGET + 5).mean, variance.mean())
+    torch.testing.assert_close(head.predict(y), mean.expand(3, 3, 2))
+
+
+def test_the_initial_loss_of_the_gaussian_likelihood_is_its_entropy() -> None:
+    """With y = 0."""
+    head, (mean, variance) = CASES["gaussian"].head(), moments(3 * TARGET + 5)
+    head.init_bias_from_moments(mean, variance)
+    y = torch.zeros_like(Y)
+    torch.testing.assert_close(head.loss(y, 3 * TARGET + 5).mean, Normal(mean, variance.sqrt()).entropy().mean())
+    torch.testing.assert_close(head.distribution(y).mean, mean.expand(3, 3, 2))
+    torch.testing.assert_close(head.distribution(y).variance, variance.expand(3, 3, 2))
+
+
+def test_an_output_that_does_not_vary_starts_with_a_variance_of_one() -> None:
+    head = GaussianLikelihood(4, 2)
+    head.init_bias_from_moments(torch.tensor([7, 1]), torch.tensor([0, 4]))
+    torch.testing.assert_close(head.output.bias.data, torch.tensor([7.0, 1.0, 0.0, math.log(4)]))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("make", [SquaredError, GaussianLikelihood])
+@pytest.mark.parametrize(
+    ("mean", "variance", "message"),
+    [
+        ([1.0], [1.0, 1.0], r"mean has shape \[1\]; expected \[2\], one per output"),
+        ([1.0, 2.0], [1.0], r"variance has shape \[1\]; expected \[2\]"),
+        ([1.0, float("nan")], [1.0, 1.0], "mean has a value that is not finite"),
+        ([1.0, 2.0], [1.0, -0.5], "variance has the value -0.5; expected at least 0"),
+    ],
+)
+def test_invalid_moments_are_errors(
+    make: type[SquaredError], mean: list[float], variance: list[float], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        make(4, 2).init_bias_from_moments(torch.tensor(mean), torch.tensor(variance))
 
 
 @pytest.mark.parametrize("make", [SquaredError, GaussianLikelihood])

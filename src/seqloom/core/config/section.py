@@ -36,11 +36,13 @@ class KeyInfo:
     only_with: other keys, dotted, and the values with which this key has a use; a key that the config lacks is ignored
     instead: the advice if it is set without effect
     of_file: whether it describes files: it has no effect with an embedded corpus, and may differ for other files
+    in_older_runs: its value in runs that are older than the key, if that is not its default
     """
 
     only_with: Mapping[str, Condition] = field(default_factory=dict)
     instead: str = "Leave it out"
     of_file: bool = False
+    in_older_runs: object = None
 
 
 DEFAULT_INFO = KeyInfo()
@@ -65,10 +67,11 @@ def key(
     only_with: Mapping[str, Condition] | None = None,
     instead: str = DEFAULT_INFO.instead,
     of_file: bool = False,
+    in_older_runs: object = None,
     **limits: Unpack[Limits],
 ) -> Any:
     """A key of a section, required without a default. Its description is its help and its comment in TOML."""
-    extra: Any = {"key": KeyInfo(only_with or {}, instead, of_file)}
+    extra: Any = {"key": KeyInfo(only_with or {}, instead, of_file, in_older_runs)}
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 

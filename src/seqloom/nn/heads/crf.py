@@ -96,6 +96,9 @@ class CRF(ClassHead):
     The count is of steps, not of rows: the mean is in the unit of `PerToken` (the same number where the chain's
     parameters are zero), and neither it nor an optimizer's step grows with the length of sentences.
 
+    `init_bias_from_prior` sets b_k = log p(k): while the chain's parameters are zero, tags are independent, and the
+    initial loss is the entropy of the tags, as that of `PerToken`.
+
     `predict` returns the best sequence (not the sequence of best tags), and PADDING (−1) beyond a row's length;
     `probabilities` returns the marginals p(z_t = k | y).
 

@@ -2,7 +2,8 @@
 
 import math
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.distributions import Normal
 
@@ -33,6 +34,29 @@ class RegressionHead(StepHead):
             raise ArgumentError(location, "target", "a value that is not finite", "numbers; leave out missing values")
         return target.to(scores.dtype)
 
+    def moment_scores(
+        self, mean: Float[Tensor, " outputs"], variance: Float[Tensor, " outputs"]
+    ) -> Float[Tensor, " scores"]:
+        """The scores for which the prediction is the mean of the targets."""
+        return mean
+
+    @torch.no_grad()
+    def init_bias_from_moments(self, mean: Shaped[Tensor, " outputs"], variance: Shaped[Tensor, " outputs"]) -> None:
+        """Set b so that the prediction has the mean (and the variance, if it has one) of the targets, one per output.
+
+        mean_o = 1/n Σ_t target_to,   variance_o = 1/n Σ_t (target_to − mean_o)²
+        """
+        location = type(self).__name__
+        for argument, values in (("mean", mean), ("variance", variance)):
+            if values.shape != (self.outputs,):
+                expected = f"[{self.outputs}], one per output"
+                raise ArgumentError(location, argument, f"shape {list(values.shape)}", expected)
+            if not bool(values.isfinite().all()):
+                raise ArgumentError(location, argument, "a value that is not finite", "numbers")
+        if bool((variance < 0).any()):
+            raise ArgumentError(location, "variance", f"the value {float(variance.min()):g}", "at least 0")
+        self.output.bias.copy_(self.moment_scores(mean.double(), variance.double()))  # type: ignore[union-attr]
+
     def sum_losses(self, losses: Values, lengths: Lengths) -> Loss:
         return Loss(mask_padding(losses, lengths).sum(), count_steps(losses, lengths) * self.outputs)
 
@@ -42,7 +66,8 @@ class SquaredError(RegressionHead):
 
         loss = Σ_t Σ_o (target_to − ŷ_to)²            over valid steps; count: their values, so that the mean is the MSE
 
-    `predict` returns ŷ, zero beyond a row's length.
+    `predict` returns ŷ, zero beyond a row's length. `init_bias_from_moments` sets b to the mean of the targets: with
+    y = 0 the initial loss is their variance.
 
     >>> head = SquaredError(4, outputs=2)
     >>> head.loss(torch.randn(3, 5, 4), torch.zeros(3, 5, 2)).count
@@ -66,7 +91,8 @@ class GaussianLikelihood(RegressionHead):
              = Σ_t Σ_o ½ (log 2π + s + (target − μ)² e^{−s})
 
     `predict` returns μ, zero beyond a row's length. `distribution` returns N(μ, σ²): `.mean`, `.stddev`, and quantiles
-    with `.icdf`.
+    with `.icdf`. `init_bias_from_moments` sets b = [mean; log variance] of the targets (log variance = 0 of an output
+    that does not vary): with y = 0 the initial loss is the entropy of a Gaussian, ½ (log 2πe + log variance).
 
     >>> head = GaussianLikelihood(4, outputs=2)
     >>> y = torch.randn(3, 5, 4)
@@ -84,6 +110,11 @@ class GaussianLikelihood(RegressionHead):
 
     def predict_from_scores(self, scores: Scores, lengths: Lengths) -> Values:
         return mask_padding(scores.chunk(2, dim=2)[0], lengths)
+
+    def moment_scores(
+        self, mean: Float[Tensor, " outputs"], variance: Float[Tensor, " outputs"]
+    ) -> Float[Tensor, " scores"]:
+        return torch.cat((mean, torch.where(variance > 0, variance, 1.0).log()))
 
     def distribution(self, y: Vectors, lengths: Lengths = None) -> Normal:
         """N(μ, σ²) for each value [batch, time, outputs]; N(0, 1) beyond a row's length."""

@@ -14,6 +14,7 @@ from seqloom.data.records import parse_labels
 from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.family import Family, Probability, Use
 from seqloom.tasks.experiment import Experiment, Help
+from seqloom.tasks.label_config import LabelModel
 
 # Usual names of these columns in public datasets; the first in the list wins.
 TEXT_NAMES = (
@@ -70,7 +71,7 @@ class ClassifyData(TokenizedData, TableData):
     )
 
 
-class ClassifyModel(Section):
+class ClassifyModel(LabelModel):
     """Keys of the model of every family."""
 
     pool: names.Pool = key("mean", "How the vectors of all positions are pooled into one.")

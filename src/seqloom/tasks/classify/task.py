@@ -8,6 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 import torch
+from jaxtyping import Shaped
+from numpy import ndarray
 from torch import Tensor
 
 from seqloom.core.config.section import keys
@@ -34,6 +36,7 @@ from seqloom.tasks.label_evaluation import (
     load_baseline,
     most_frequent,
 )
+from seqloom.tasks.label_training import count_labels, init_output_bias
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes, MultiLabel
 from seqloom.tasks.metrics.likelihood import Likelihood
@@ -49,6 +52,7 @@ class Classify(RowTask[Model]):
 
     multilabel: whether a text may have several labels
     baseline: the most frequent label of the training split, if each text has one
+    prior: how often each label occurs in the training split; for several labels per text, in which share of the texts
     """
 
     row_noun: ClassVar[str] = "texts"
@@ -57,6 +61,7 @@ class Classify(RowTask[Model]):
     chosen_by, higher_is_better = "accuracy", True
     multilabel = False
     baseline = ""
+    prior: Shaped[ndarray, " labels"] | None = None
 
     def __init__(
         self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
@@ -76,12 +81,14 @@ class Classify(RowTask[Model]):
         return super().prepare(experiment, replace(source, data=section))
 
     def learn(self, data: Dataset) -> None:
-        config = keys(self.experiment.data, ClassifyData)
+        config, split = keys(self.experiment.data, ClassifyData), data.splits[TRAIN]
+        self.prior = count_labels(split["labels"].flat, len(self.labels))
         if not data.notes["single"] or config.label_separator is not None:
             self.experiment = without_class_options(self.experiment)
             self.multilabel, self.chosen_by = True, "micro_f1"
+            self.prior = self.prior / len(split)
         else:
-            self.baseline = most_frequent(data.splits[TRAIN]["labels"].flat, self.labels)
+            self.baseline = most_frequent(self.prior, self.labels)
 
     def load(self, files: Mapping[str, str]) -> None:
         if MULTILABEL_FILE in files:
@@ -139,7 +146,9 @@ class Classify(RowTask[Model]):
             if self.multilabel
             else PooledClassHead(config.pool, HEADS[config.head](size, classes, smoothing=smoothing))
         )
-        return section.initialized(Model(section.tokens(len(self.tokenizer)), layers, head))
+        model = section.initialized(Model(section.tokens(len(self.tokenizer)), layers, head))
+        init_output_bias(head.head, section, self.prior)
+        return model
 
     def step(self, model: Model, batch: Batch, state: State | None, progress: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)

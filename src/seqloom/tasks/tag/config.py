@@ -12,6 +12,7 @@ from seqloom.core.registry import Registry
 from seqloom.data.spec import DataSpec, EmbeddedCorpus
 from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Probability, Use, Width
 from seqloom.tasks.experiment import Experiment, Help
+from seqloom.tasks.label_config import LabelModel
 
 DATA_SPEC = DataSpec(
     "tag",
@@ -35,7 +36,7 @@ class TagData(VocabularyData, TaggedColumn):
     """Words with their tags in, numbers out."""
 
 
-class TagModel(Section):
+class TagModel(LabelModel):
     """Keys of the model of every family."""
 
     crf: bool = key(False, "Whether a CRF predicts the tags of a sentence jointly, instead of one by one.")

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Integer
+from numpy import ndarray
 from torch import Tensor
 
 from seqloom.core.config.section import keys
@@ -32,6 +33,7 @@ from seqloom.tasks.label_evaluation import (
     load_baseline,
     most_frequent,
 )
+from seqloom.tasks.label_training import count_labels, init_output_bias
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes
 from seqloom.tasks.metrics.likelihood import Likelihood
@@ -50,12 +52,14 @@ class Tag(RowTask[Model]):
     read in chunks, each by itself.
 
     baseline: the most frequent tag of the training split
+    prior: how often each tag occurs in the training split
     """
 
     row_noun: ClassVar[str] = "sentences"
     length_unit: ClassVar[str] = "words"
     length_column: ClassVar[str] = FORMS
     higher_is_better = True
+    prior: Integer[ndarray, " tags"] | None = None
 
     def __init__(
         self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
@@ -72,7 +76,8 @@ class Tag(RowTask[Model]):
         return schema(keys(experiment.data, TagData))
 
     def learn(self, data: Dataset) -> None:
-        self.baseline = most_frequent(data.splits[TRAIN]["tags"].flat, self.tags)
+        self.prior = count_labels(data.splits[TRAIN]["tags"].flat, len(self.tags))
+        self.baseline = most_frequent(self.prior, self.tags)
 
     def load(self, files: Mapping[str, str]) -> None:
         self.baseline = load_baseline(files, self.tags)
@@ -127,7 +132,9 @@ class Tag(RowTask[Model]):
         size, tags = layers.output_size, len(self.tags)
         config = keys(section, TagModel)
         head: ClassHead = CRF(size, tags) if config.crf else HEADS[config.head](size, tags, smoothing=smoothing)
-        return section.initialized(Model(self.stem(), layers, head))
+        model = section.initialized(Model(self.stem(), layers, head))
+        init_output_bias(head, section, self.prior)
+        return model
 
     def stem(self) -> Layer:
         """Words, with their letters if the config says so; both together are `width` wide."""
