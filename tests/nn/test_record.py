@@ -11,9 +11,15 @@ import torch
 import seqloom
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, LSTMCoupled
-from seqloom.nn.record import offer, record, recording, scope
+from seqloom.nn.heads.per_token import PerToken
+from seqloom.nn.model import Model
+from seqloom.nn.record import name_tokens, offer, record, recording, scope, step
+from seqloom.nn.recording import Row
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+from seqloom.nn.stems import TokenEmbedding
+from seqloom.nn.word_embedding import CharacterLSTM, WordEmbedding
 
 LENGTHS = torch.tensor([5, 2, 0])
 
@@ -143,10 +149,11 @@ def test_calls_are_joined_over_time() -> None:
         _, state = layer(x[:, :2])
         for step in x[:, 2:].split(1, dim=1):
             _, state = layer(step, state=state)
-    assert len(chunked.records["gates"]) == 4
+    (call,) = chunked.calls
     for kind in ("gates", "states"):
         for name, values in whole[kind][""].items():
             assert_close(chunked[kind][""][name], values)
+            assert_close(call[kind][""][name], values)
 
 
 def test_every_layer_has_its_path() -> None:
@@ -160,7 +167,7 @@ def test_every_layer_has_its_path() -> None:
 
 
 def test_user_defined_layers_can_be_recorded() -> None:
-    with record("attention") as seen, scope("outer"), scope("inner"):
+    with record("attention") as seen, step(torch.ones(2, 2), None), scope("outer"), scope("inner"):
         offer("attention", weights=torch.ones(2, 3))
         offer("attention", weights=torch.zeros(2, 3))
     assert seen["attention"]["outer.inner"]["weights"].shape == (2, 2, 3)  # two steps, without a time axis of their own
@@ -168,7 +175,7 @@ def test_user_defined_layers_can_be_recorded() -> None:
 
 def test_records_of_unequal_size_are_padded() -> None:
     """The weights of each step are over the keys so far, one more than at the step before."""
-    with record("attention") as seen:
+    with record("attention") as seen, step(torch.ones(2, 3), None):
         for keys in (1, 2, 3):
             offer("attention", time=1, weights=torch.ones(2, 1, keys))
     assert seen["attention"][""]["weights"][0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
@@ -213,7 +220,7 @@ def test_nested_recorders_have_their_own_kinds() -> None:
         with record("gates", "states") as inner:
             layer(x)
         layer(x)
-    assert outer["gates"][""]["update"].shape == (3, 15, 4)
+    assert [call["gates"][""]["update"].shape for call in outer.calls] == [(3, 5, 4)] * 3
     assert inner["gates"][""]["update"].shape == (3, 5, 4)
     assert inner["states"][""]["hidden"].shape == (3, 5, 4)
     with pytest.raises(UnknownName, match="states"):
@@ -276,15 +283,178 @@ for _ in range(2):
         y, _ = compiled(x)
     assert seen["attention"][""]["weights"].shape == (2, 2, 5, 5)
     assert torch.allclose(y, expected)
+whole = torch.compile(SelfAttention(8, heads=2, causal=True), backend="eager", fullgraph=True)
+y, state = whole(x)
+whole(x, state=state)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_calls_of_other_rows_are_not_joined() -> None:
-    layer = Recurrent(GRU(3, 4))
+# Calls and rows ---------------------------------------------------------------------------------------------------
+
+
+def record_alone(layer: Recurrent, x: torch.Tensor, kind: str = "gates") -> dict[str, torch.Tensor]:
+    """The tensors of one row, [time, ...]."""
+    with record(kind) as seen:
+        layer(x)
+    return {name: values[0] for name, values in seen[kind][""].items()}
+
+
+def assert_row(row: Row, expected: dict[str, torch.Tensor], kind: str = "gates") -> None:
+    assert row[kind][""].keys() == expected.keys()
+    for name, values in expected.items():
+        assert_close(row[kind][""][name], values)
+
+
+@pytest.mark.parametrize("rows", [3, 2])
+def test_unrelated_calls_are_not_joined(rows: int) -> None:
+    layer, x = random_layer(LSTM)
     with record("gates") as seen:
-        layer(torch.randn(2, 5, 3))
-        layer(torch.randn(4, 5, 3))
-    with pytest.raises(ArgumentError, match=r"calls of \[2, 4\] rows; expected calls that continue each other"):
+        layer(x, LENGTHS)
+        layer(x[:rows].flip(0))
+    with pytest.raises(ArgumentError, match=r"has 2 calls that do not continue each other; expected one; its `calls`"):
         seen["gates"]
-    assert [item.tensors["update"].shape[0] for item in seen.records["gates"]] == [2, 4]
+    first, second = seen.calls
+    assert (len(first.rows), len(second.rows)) == (3, rows)
+    assert first.tokens is None
+    for row, values, length in zip(first.rows, x, LENGTHS.tolist(), strict=True):
+        assert row["gates"][""]["forget"].shape == (length, 4)
+        if length:
+            assert_row(row, record_alone(layer, values[None, :length]))
+    for row, values in zip(second.rows, x[:rows].flip(0), strict=True):
+        assert_row(row, record_alone(layer, values[None]))
+
+
+def test_layers_that_are_called_once_are_joined_into_one_mapping() -> None:
+    """A pool that reads the output of a model is no part of its call, but its path is another."""
+    layer, x = random_layer(GRU)
+    with record("gates", "attention") as seen, scope("body"):
+        layer(x)
+        with scope("pool"):
+            offer("gates", time=1, weights=torch.ones(3, 1))
+    assert len(seen.calls) == 2
+    assert list(seen["gates"]) == ["body", "body.pool"]
+    assert seen["attention"] == {}
+
+
+def test_a_recording_is_a_mapping_over_the_kinds_that_it_was_opened_for() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates", "attention") as seen:
+        layer(x)
+        layer(x)
+    for mapping in (seen, seen.calls[0], seen.calls[0].rows[0]):
+        assert "gates" in mapping
+        assert "attention" in mapping
+        assert "states" not in mapping
+        assert list(mapping) == ["gates", "attention"]
+        assert len(mapping) == 2
+        assert mapping == mapping
+        with pytest.raises(UnknownName, match="'states' was not recorded"):
+            mapping["states"]
+    assert dict(seen.calls[0])["attention"] == {}
+    assert [repr(seen), repr(seen.calls[0]), repr(seen.calls[0].rows[0])] == [
+        *("Recording(gates, attention: 2 calls)", "Call(gates, attention: 3 rows)", "Row(gates, attention)"),
+    ]
+
+
+def test_two_sequences_that_take_turns_are_two_calls() -> None:
+    layer, x = random_layer(GRU)
+    other, states = x.flip(1), [None, None]
+    with record("gates") as seen:
+        for t in range(5):
+            for i, sequence in enumerate((x, other)):
+                _, states[i] = layer(sequence[:, t : t + 1], state=states[i])
+    for call, sequence in zip(seen.calls, (x, other), strict=True):
+        for row, values in zip(call.rows, sequence, strict=True):
+            assert_row(row, record_alone(layer, values[None]))
+
+
+def test_two_continuations_of_one_state_are_two_calls_with_the_same_beginning() -> None:
+    layer, x = random_layer(GRU)
+    other = torch.cat([x[:, :2], x[:, 2:].flip(1)], dim=1)
+    with record("gates") as seen:
+        _, state = layer(x[:, :2])
+        layer(x[:, 2:], state=state)
+        layer(other[:, 2:], state=state)
+    for call, sequence in zip(seen.calls, (x, other), strict=True):
+        for row, values in zip(call.rows, sequence, strict=True):
+            assert_row(row, record_alone(layer, values[None]))
+
+
+@pytest.mark.parametrize("how", ["select", "reorder"])
+def test_a_row_keeps_its_own_past_where_rows_are_reordered(how: str) -> None:
+    layer, x = random_layer(LSTM)
+    chosen = [2, 0, 0]
+    with record("gates") as seen, torch.no_grad():
+        _, state = layer(x[:, :2])
+        state = state.select(torch.tensor(chosen)) if how == "select" else state.reorder(chosen)
+        layer(x[:, 2:], state=state)
+    (call,) = seen.calls
+    sequences = [torch.cat([x[old, :2], x[new, 2:]]) for new, old in enumerate(chosen)]
+    for row, expected in zip(call.rows, [sequences[1], sequences[2], x[1, :2], sequences[0]], strict=True):
+        with torch.no_grad():
+            assert_row(row, record_alone(layer, expected[None]))
+
+
+def test_rows_that_are_removed_and_added_keep_their_order_and_end() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as seen:
+        _, state = layer(x[:, :2])
+        _, state = layer(x[[0, 2], 2:3], state=state.remove(torch.tensor([1])))
+        _, new = layer(x[1:2, :1].flip(2))
+        layer(x[[0, 2, 1], 3:4], state=State.cat([state, new]))
+    (call,) = seen.calls
+    expected = [x[0, :4], x[1, :2], torch.cat([x[2, :4]]), torch.cat([x[1, :1].flip(1), x[1, 3:4]])]
+    for row, values in zip(call.rows, expected, strict=True):
+        assert_row(row, record_alone(layer, values[None]))
+
+
+def test_padding_between_the_steps_of_a_row_is_left_out() -> None:
+    """Prompts of unequal length are read in one call, and the next tokens follow each row's own end."""
+    layer, x = random_layer(LSTM)
+    lengths = torch.tensor([2, 3, 1])
+    with record("gates") as seen:
+        _, state = layer(x[:, :3], lengths)
+        layer(x[:, 3:], state=state)
+    (call,) = seen.calls
+    assert call["gates"][""]["forget"].shape == (3, 5, 4)
+    for row, values, length in zip(call.rows, x, lengths.tolist(), strict=True):
+        assert_row(row, record_alone(layer, torch.cat([values[:length], values[3:]])[None]))
+        assert call["gates"][""]["forget"][call.rows.index(row), length + 2 :].eq(0).all()
+
+
+def test_a_recorder_that_opens_later_begins_there() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as outer:
+        _, state = layer(x[:, :2])
+        with record("gates") as inner:
+            layer(x[:, 2:], state=state)
+    assert (outer["gates"][""]["update"].shape, inner["gates"][""]["update"].shape) == ((3, 5, 4), (3, 3, 4))
+    _, state = layer(x)
+    assert state.recorded is None
+
+
+def test_a_model_names_the_tokens_that_each_row_read() -> None:
+    model = Model(TokenEmbedding(9, 4), Stack([Recurrent(GRU(4, 4))]), PerToken(4, 9))
+    tokens = torch.tensor([[1, 2, 3], [4, 5, 0]])
+    with record("gates") as seen:
+        _, state = model(tokens, torch.tensor([3, 2]))
+        model.step(torch.tensor([[6], [7]]), state)
+        with name_tokens(lambda rows: [[f"t{token}" for token in row] for row in rows]):
+            model(tokens[:1])
+    assert [call.tokens for call in seen.calls] == [[[1, 2, 3, 6], [4, 5, 7]], [["t1", "t2", "t3"]]]
+    assert [row.tokens for row in seen.calls[0].rows] == seen.calls[0].tokens
+    assert seen.calls[0].rows[1]["gates"]["body.0"]["update"].shape == (3, 4)
+
+
+def test_the_characters_of_words_are_a_call_of_their_own() -> None:
+    """Their rows are words, of which there may be as many as sentences."""
+    stem = WordEmbedding(vocabulary=10, size=4, spelling=CharacterLSTM(characters=9, width=3, size=4))
+    model = Model(stem, Bidirectional(Recurrent(GRU(8, 4)), Recurrent(GRU(8, 4))), PerToken(8, 9))
+    with record("gates") as seen:
+        model(torch.tensor([[[7, 3, 1, 2], [1, 5, 0, 0]], [[1, 5, 0, 0], [7, 3, 1, 2]]]))
+    sentences, words = seen.calls
+    assert list(sentences["gates"]) == ["body.forwards", "body.backwards"]
+    assert list(words["gates"]) == ["body.spelling.forwards", "body.spelling.backwards"]
+    assert (sentences.tokens, words.tokens) == ([[7, 1], [1, 7]], None)
+    assert sorted(len(row["gates"]["body.spelling.forwards"]["forget"]) for row in words.rows) == [1, 3]

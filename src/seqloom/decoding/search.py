@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import torch
@@ -148,9 +149,11 @@ class Search:
     def results(self) -> list[list[Hypothesis]]:
         """The best hypotheses of each source."""
         lengths = [None] * len(self.beams) if self.lengths is None else self.lengths.tolist()
+        best = [beams.best() for beams in self.beams]
+        self.stepper.keep_recorded(chain.from_iterable(best))
         return [
-            [self.hypothesis(best, beams.score(best), length) for best in beams.best()]
-            for beams, length in zip(self.beams, lengths, strict=True)
+            [self.hypothesis(last, beams.score(last), length) for last in hypotheses]
+            for hypotheses, beams, length in zip(best, self.beams, lengths, strict=True)
         ]
 
     def hypothesis(self, last: PartialHypothesis, score: float, length: int | None) -> Hypothesis:

@@ -1,6 +1,6 @@
 """The model side of a search: read prompts and newest tokens, keep the state, record attention."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -9,7 +9,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from seqloom.decoding.beam import PartialHypothesis
 from seqloom.nn.model import GenerativeModel
-from seqloom.nn.record import Recording, attends_to_memory, record
+from seqloom.nn.record import attends_to_memory, keep_rows, record
+from seqloom.nn.recording import Place, Recording
 from seqloom.nn.state import State
 
 Logits = Float[Tensor, "rows vocabulary"]
@@ -23,6 +24,7 @@ class Stepper:
         continues from a fresh state with the last half of its tokens, so that it may be longer than what the model can
         read. (For language models only: their state depends on the tokens alone.)
     attention: the weights over the memory, call by call; None if not recorded
+    recorded: `State.recorded` after each call
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Stepper:
         self.prompts = [list(prompt) if window is None else list(prompt)[-window:] for prompt in prompts]
         self.device = next(model.parameters()).device
         self.attention: list[AttentionWeights] | None = [] if attention else None
+        self.recorded: list[tuple[Place, ...] | None] = []
         self.state = State()
 
     def start(
@@ -52,11 +55,13 @@ class Stepper:
         for hypothesis in hypotheses:
             hypothesis.tokens_read = len(self.prompts[hypothesis.source])
         if len(hypotheses) == len(self.prompts):
+            self.recorded.append(self.state.recorded)
             return logits
         rows = torch.tensor([hypothesis.source for hypothesis in hypotheses])
         self.attention = self.attention and [{name: weights[rows] for name, weights in self.attention[0].items()}]
         rows = rows.to(self.device)
         self.state = self.state.select(rows)
+        self.recorded.append(self.state.recorded)
         return logits[rows]
 
     def advance(
@@ -74,6 +79,7 @@ class Stepper:
         full = [self.window is not None and hypothesis.tokens_read >= self.window for hypothesis in continuing]
         if not any(full):
             logits, self.state = self.read_newest(continuing, state)
+            self.recorded.append(self.state.recorded)
             return list(continuing), logits
         restarting = [hypothesis for hypothesis, is_full in zip(continuing, full, strict=True) if is_full]
         others = [hypothesis for hypothesis, is_full in zip(continuing, full, strict=True) if not is_full]
@@ -82,6 +88,7 @@ class Stepper:
             other_rows = torch.tensor([row for row, is_full in enumerate(full) if not is_full], device=self.device)
             other_logits, state = self.read_newest(others, state.select(other_rows))
             logits, self.state = torch.cat([other_logits, logits]), State.cat([state, self.state])
+        self.recorded.append(self.state.recorded)
         return others + restarting, logits
 
     def read_newest(self, hypotheses: Sequence[PartialHypothesis], state: State) -> tuple[Logits, State]:
@@ -113,6 +120,11 @@ class Stepper:
                 logits, new_state = self.model.next_token_logits(tokens, state, lengths)
             self.attention.append(last_step_attention(recording, lengths))
         return logits.to(torch.promote_types(logits.dtype, torch.float32)), new_state
+
+    def keep_recorded(self, hypotheses: Iterable[PartialHypothesis]) -> None:
+        """Let open recordings keep only these hypotheses, each up to the step that scored its last token."""
+        steps = [(self.recorded[max(0, hypothesis.steps - 1)], hypothesis.row) for hypothesis in hypotheses]
+        keep_rows([places[row] for places, row in steps if places is not None], self.recorded)
 
     def path_attention(
         self, path: Sequence[PartialHypothesis], length: int | None

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, CannotStep
 from seqloom.kernels.masks import mask_padding
+from seqloom.nn.record import step
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_lengths, check_sequence, check_state, longest_length
 
@@ -124,8 +125,12 @@ class Layer(nn.Module, ABC):
             raise ArgumentError(location, argument, f"{time} steps{earlier}", f"at most {traits.max_length} in all")
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
-        y, new_state = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
-        return mask_padding(y, lengths), new_state.with_position(position, max_position)
+        with step(x, state, lengths) as recorded:
+            y, new_state = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
+        new_state = new_state.with_position(position, max_position)
+        if recorded is not None:
+            new_state.recorded = recorded.places
+        return mask_padding(y, lengths), new_state
 
 
 class Pointwise(Layer):

@@ -10,7 +10,8 @@ from seqloom.kernels.masks import last_step
 from seqloom.nn.heads.head import Head, Lengths, Loss, Vectors
 from seqloom.nn.heads.pooled import Pooled
 from seqloom.nn.layer import Layer, Traits
-from seqloom.nn.record import scope
+from seqloom.nn.record import offer_tokens, scope, step
+from seqloom.nn.recording import SOURCE_TOKENS
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
 from seqloom.nn.vision import ImageStem
@@ -88,18 +89,28 @@ class Model(GenerativeModel):
 
     def forward(self, source: Source, lengths: Lengths = None, state: State | None = None) -> tuple[Vectors, State]:
         """The body's outputs, before the head."""
-        with scope("body"):
+        with step(source, state), scope("body"):
+            offer_tokens(source, lengths)
             return run_stem_and_body(self.stem, self.body, source, lengths, state)
 
     def loss(self, source: Source, target: Tensor, lengths: Lengths = None) -> Loss:
-        y, _ = self(source, lengths)
-        with scope("head"):
-            return self.head.loss(y, target, lengths)
+        with step(source, None):
+            y, _ = self(source, lengths)
+            with scope("head"):
+                return self.head.loss(y, target, lengths)
 
     def predict(self, source: Source, lengths: Lengths = None) -> Tensor:
-        y, _ = self(source, lengths)
-        with scope("head"):
-            return self.head.predict(y, lengths)
+        with step(source, None):
+            y, _ = self(source, lengths)
+            with scope("head"):
+                return self.head.predict(y, lengths)
+
+    def probabilities(self, source: Source, lengths: Lengths = None) -> Tensor:
+        """The probability of each class, if the head has classes."""
+        with step(source, None):
+            y, _ = self(source, lengths)
+            with scope("head"):
+                return self.head.probabilities(y, lengths)  # type: ignore[no-any-return, operator]
 
     def start(self, source: Source, lengths: Lengths = None) -> State:
         """The initial state. A language model has no source: only the number of rows is used."""
@@ -159,13 +170,19 @@ class EncoderDecoder(GenerativeModel):
 
     def start(self, source: Source, lengths: Lengths = None) -> State:
         """The memory, prepared once, and the state before the first token."""
-        with scope("encoder"):
-            memory, final = run_stem_and_body(self.source_stem, self.encoder, source, lengths, None)
-        stem = self.target_stem.initial(memory.shape[0], memory)
-        return State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.substate("body"))})
+        with step(source, None) as recorded:
+            offer_tokens(source, lengths, SOURCE_TOKENS)
+            with scope("encoder"):
+                memory, final = run_stem_and_body(self.source_stem, self.encoder, source, lengths, None)
+            stem = self.target_stem.initial(memory.shape[0], memory)
+            state = State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.substate("body"))})
+        if recorded is not None:
+            state.recorded = recorded.places
+        return state
 
     def outputs(self, tokens: TokenIds, state: State, lengths: Lengths = None) -> tuple[Vectors, State]:
-        with scope("decoder"):
+        with step(tokens, state), scope("decoder"):
+            offer_tokens(tokens, lengths)
             return run_stem_and_body(self.target_stem, self.decoder, tokens, lengths, state)
 
     def forward(

@@ -4,59 +4,36 @@ Layers need no flag and no extra output for this.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from threading import Lock
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from seqloom.core.names import RECORDS
-from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.core.problem import UnknownName
 from seqloom.core.registry import unknown_name
-from seqloom.nn.state import cat_padded
+from seqloom.nn.recording import SOURCE_TOKENS, TOKENS, Place, Record, Recording, Step
+from seqloom.nn.state import State
 
-Tensors = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Record:
-    """The tensors that one call of a layer offered, by name, and their time axis (None for a single step)."""
-
-    path: str
-    tensors: Tensors
-    time: int | None
+Namer = Callable[[list[list[int]]], Sequence[Sequence[str]]]
+"""Turns the ids of a batch, row by row, into the texts of tokens."""
 
 
-@dataclass(repr=False)
-class Recording:
-    """The tensors that layers offered within `record`.
+class InStep(NamedTuple):
+    """The step that is running, and the lengths of the layer within it."""
 
-    `recording["gates"]` maps the path of each layer ("" for a lone layer, otherwise dotted, such as "layers.0") to its
-    named tensors, joined over time across calls. `recording.records["gates"]` lists them call by call.
-    """
-
-    kinds: tuple[str, ...]
-    records: dict[str, list[Record]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"Recording({', '.join(f'{kind}: {len(self.records.get(kind, []))} records' for kind in self.kinds)})"
-
-    def __getitem__(self, kind: str) -> dict[str, Tensors]:
-        if kind in RECORDS and kind not in self.kinds:
-            raise UnknownName(f"{kind!r} was not recorded: this recorder was opened for {', '.join(self.kinds)}")
-        if kind not in self.kinds:
-            raise UnknownName(*unknown_name("record", kind, self.kinds))
-        by_path: dict[str, list[Record]] = {}
-        for item in self.records.get(kind, []):
-            by_path.setdefault(item.path, []).append(item)
-        return {path: _join(records) for path, records in by_path.items()}
+    step: Step
+    lengths: Tensor | None
 
 
 _recordings: ContextVar[tuple[Recording, ...]] = ContextVar("recordings", default=())
 _path: ContextVar[tuple[str, ...]] = ContextVar("path", default=())
+_in_step: ContextVar[InStep | None] = ContextVar("in_step", default=None)
+_namers: ContextVar[Mapping[str, Namer]] = ContextVar("namers", default={})  # noqa: B039 (never changed in place)
 _NO_SCOPE = nullcontext()
 
 
@@ -69,6 +46,12 @@ def record(*kinds: str) -> Iterator[Recording]:
     ...     y, state = Recurrent(GRU(input_size=3, hidden_size=4))(torch.randn(2, 5, 3))
     >>> recording["gates"][""]["update"].shape
     torch.Size([2, 5, 4])
+
+    Several calls, such as the batches of `run.predict`, are `recording.calls`. Each has the rows of its batch; a row
+    has the tokens that it read, and its tensors without padding.
+
+    >>> recording.calls[0].rows[1]["gates"][""]["update"].shape
+    torch.Size([5, 4])
     """
     for kind in kinds:
         if kind not in RECORDS:
@@ -117,11 +100,83 @@ def recording(kind: str) -> bool:
 
 def offer(kind: str, *, time: int | None = None, **tensors: Tensor) -> None:
     """Add named tensors to the open recordings of this kind. `time` is their time axis, None for a single step."""
-    if recording(kind):
-        item = Record(".".join(_path.get()), tensors, time)
+    if not recording(kind):
+        return
+    rows = next(iter(tensors.values())).shape[0]
+    step, lengths = _in_step.get() or (None, None)
+    if step is None or step.rows != rows:  # a call by itself: of no layer, or with other rows than the layer's
+        step, lengths = Step(rows, [None] * rows), None
+    item = Record(".".join(_path.get()), tensors, time, lengths)
+    for opened in _recordings.get():
+        if kind in opened.kinds:
+            opened.add(step, kind, item)
+
+
+def step(
+    x: Tensor, state: State | None, lengths: Tensor | None = None, *, apart: bool = False
+) -> AbstractContextManager[Step | None]:
+    """What is offered within the block belongs to one step over the rows of x, which continues the given state.
+
+    A step within a step is part of it, unless its rows are others (`apart`). The new state continues the step if its
+    `recorded` is set to the step's `places`.
+    """
+    if torch.compiler.is_compiling() or not _recordings.get():
+        return _NO_SCOPE
+    return _step(x, state, lengths, apart)
+
+
+@contextmanager
+def _step(x: Tensor, state: State | None, lengths: Tensor | None, apart: bool) -> Iterator[Step]:
+    outer = _in_step.get()
+    if outer is None or apart:
+        rows, before = x.shape[0], state.recorded if isinstance(state, State) else None
+        opened = Step(rows, before if before is not None and len(before) == rows else [None] * rows)
+        for each in _recordings.get():
+            each.begin(opened)
+    else:
+        opened = outer.step
+    token = _in_step.set(InStep(opened, lengths))
+    try:
+        yield opened
+    finally:
+        _in_step.reset(token)
+
+
+def offer_tokens(tokens: Tensor, lengths: Tensor | None = None, kind: str = TOKENS) -> None:
+    """Add what the rows of this step read: ids [batch, time], or [batch, time, …], of which the first is the token."""
+    if torch.compiler.is_compiling() or not _recordings.get() or tokens.is_floating_point() or tokens.dim() < 2:
+        return
+    if (inside := _in_step.get()) is not None and kind not in inside.step.tokens:
+        ids = tokens.flatten(2)[:, :, 0] if tokens.dim() > 2 else tokens
+        ends = [ids.shape[1]] * ids.shape[0] if lengths is None else lengths.tolist()
+        rows = [row[:end] for row, end in zip(ids.tolist(), ends, strict=True)]
+        namer = _namers.get().get(kind)
+        inside.step.tokens[kind] = rows if namer is None else namer(rows)
+
+
+def name_tokens(tokens: Namer | None = None, source_tokens: Namer | None = None) -> AbstractContextManager[None]:
+    """Record tokens that are read within the block by their texts, instead of their ids."""
+    if not _recordings.get():
+        return _NO_SCOPE
+    namers = {TOKENS: tokens, SOURCE_TOKENS: source_tokens}
+    return _name_tokens({kind: namer for kind, namer in namers.items() if namer is not None})
+
+
+@contextmanager
+def _name_tokens(namers: Mapping[str, Namer]) -> Iterator[None]:
+    token = _namers.set(namers)
+    try:
+        yield
+    finally:
+        _namers.reset(token)
+
+
+def keep_rows(places: Sequence[Place | None], searched: Iterable[Sequence[Place] | None]) -> None:
+    """Let open recordings keep these rows of a search, in this order, and none of the others that it scored."""
+    if _recordings.get():
+        steps = {place.step for row in searched for place in row or ()}
         for opened in _recordings.get():
-            if kind in opened.kinds:
-                opened.records.setdefault(kind, []).append(item)
+            opened.keep([place for place in places if place is not None], steps)
 
 
 def attends_to_memory(path: str) -> bool:
@@ -159,14 +214,3 @@ def capture(*kinds: str) -> Iterator[Recording]:
     finally:
         _recordings.reset(recordings)
         _path.reset(path)
-
-
-def _join(records: list[Record]) -> Tensors:
-    axis, rows = records[0].time, {next(iter(item.tensors.values())).shape[0] for item in records}
-    if len(rows) > 1:
-        expected = "calls that continue each other; several unrelated batches are in its `records`, one by one"
-        raise ArgumentError("record", "a recording", f"calls of {sorted(rows)} rows", expected)
-    values = {name: [item.tensors[name] for item in records] for name in records[0].tensors}
-    if axis is None:
-        return {name: torch.stack(steps, dim=1) for name, steps in values.items()}
-    return {name: cat_padded(calls, dim=axis) for name, calls in values.items()}

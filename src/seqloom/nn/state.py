@@ -1,6 +1,7 @@
 """The state that a layer carries from one call to the next."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -19,6 +20,7 @@ class State(Mapping[str, Tensor]):
     position: the number of steps that each row has read, without padding
     max_position: an upper bound of `position`, known without reading it from the device; the length of a cache
     fixed: the names of tensors that no step changes, such as the memory of cross-attention
+    recorded: for each row, the last step of it in a recording (`Place`); None if it is in none
 
     The tensors of nested layers have dotted names.
 
@@ -29,7 +31,10 @@ class State(Mapping[str, Tensor]):
     torch.Size([2, 4])
     """
 
-    __slots__ = ("_aligned", "_fixed", "_substates", "_tensors", "_use", "checked", "max_position", "position")
+    __slots__ = (
+        *("_aligned", "_fixed", "_substates", "_tensors", "_use", "checked", "max_position", "position"),
+        "recorded",
+    )
 
     def __init__(
         self,
@@ -39,6 +44,7 @@ class State(Mapping[str, Tensor]):
         position: Tensor | None = None,
         max_position: int = 0,
         fixed: Collection[str] = (),
+        recorded: tuple[Any, ...] | None = None,
         **named: Tensor,
     ) -> None:
         # Either tensors by dotted name or substates by the first component; each is built from the other on demand.
@@ -47,6 +53,7 @@ class State(Mapping[str, Tensor]):
         self._substates: dict[str, State] | None = None
         self.position = position
         self.max_position = max_position
+        self.recorded = recorded
         self._aligned: list[bool] = []  # cache of `aligned`, shared with substates
         self._use = {"consumed": False}  # shared by all states that hold these tensors
         self.checked = False  # True if an enclosing layer has validated this state and its lengths
@@ -80,7 +87,7 @@ class State(Mapping[str, Tensor]):
 
     def with_position(self, position: Tensor | None, max_position: int) -> "State":
         """The same tensors at another position."""
-        state = State(position=position, max_position=max_position)
+        state = State(position=position, max_position=max_position, recorded=self.recorded)
         state._tensors, state._fixed, state._substates = self._tensors, self._fixed, self._substates
         state._use = self._use
         return state
@@ -132,7 +139,7 @@ class State(Mapping[str, Tensor]):
             if "." in key:
                 raise ArgumentError("State.join", "a name", repr(key), "without a dot", verb="is")
         first = next(iter(substates.values()), State())
-        state = State(position=first.position, max_position=first.max_position)
+        state = State(position=first.position, max_position=first.max_position, recorded=first.recorded)
         state._tensors, state._fixed, state._substates = None, None, dict(substates)
         return state
 
@@ -141,6 +148,7 @@ class State(Mapping[str, Tensor]):
         key, _, rest = name.partition(".")
         state = self._by_key().get(key, State()).with_position(self.position, self.max_position)
         state.checked, state._use, state._aligned = self.checked, self._use, self._aligned
+        state.recorded = self.recorded
         return state.substate(rest) if rest else state
 
     def _by_name(self) -> Mapping[str, Tensor]:
@@ -173,7 +181,8 @@ class State(Mapping[str, Tensor]):
             raise ArgumentError("State.select", "rows", actual, "a tensor of whole numbers, the indices of rows")
         position = None if self.position is None else self.position.index_select(0, rows)
         max_position = _max_position(position, self.max_position)
-        return self._map(lambda tensor: tensor.index_select(0, rows), position, max_position)
+        recorded = None if self.recorded is None else tuple(self.recorded[row] for row in rows.tolist())
+        return self._map(lambda tensor: tensor.index_select(0, rows), position, max_position, recorded)
 
     def reorder(self, rows: Sequence[int]) -> "State":
         """`select` of the same number of rows, each from a row with the same fixed tensors (a beam of the same source).
@@ -193,8 +202,9 @@ class State(Mapping[str, Tensor]):
         moved = {key: _move_rows(tensor, target, source) for key, tensor in moving.items()}
         after = {name: tensor if name in self.fixed else moved[_storage_key(tensor)] for name, tensor in self.items()}
         position = None if self.position is None else self.position.index_copy(0, target, self.position[source])
+        recorded = None if self.recorded is None else tuple(self.recorded[row] for row in rows)
         self.mark_consumed()
-        return State(after, position=position, max_position=self.max_position, fixed=self.fixed)
+        return State(after, position=position, max_position=self.max_position, fixed=self.fixed, recorded=recorded)
 
     def remove(self, rows: Int[Tensor, " removed"]) -> "State":
         """All rows but these (sequences that have ended)."""
@@ -222,11 +232,13 @@ class State(Mapping[str, Tensor]):
                 shapes = f"shapes {[list(tensor.shape) for tensor in rows]}"
                 raise ArgumentError("State.cat", f"state[{name!r}]", shapes, "equal sizes, except of rows and time")
             tensors[name] = cat_padded(rows, dim=0)
+        places = [place for state in states for place in state.recorded or [None] * state.rows]
         return State(
             tensors,
             position=torch.cat(positions) if len(positions) == len(states) else None,
             max_position=max(state.max_position for state in states),
             fixed=states[0].fixed,
+            recorded=tuple(places) if any(places) else None,
         )
 
     def where(self, rows: Bool[Tensor, " batch"], other: "State") -> "State":
@@ -235,13 +247,15 @@ class State(Mapping[str, Tensor]):
             name: torch.where(rows.reshape(-1, *[1] * (tensor.dim() - 1)), tensor, other[name])
             for name, tensor in self.items()
         }
-        return State(tensors, position=self.position, max_position=self.max_position, fixed=self.fixed)
+        return State(
+            tensors, position=self.position, max_position=self.max_position, fixed=self.fixed, recorded=self.recorded
+        )
 
     # All tensors -----------------------------------------------------------------------------------------------
 
     def detach(self) -> "State":
         """The same values without the autograd graph, for truncated BPTT."""
-        return self._map(Tensor.detach, self.position, self.max_position)
+        return self._map(Tensor.detach, self.position, self.max_position, self.recorded)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "State":
         """On another device, or with floating-point tensors in another precision."""
@@ -249,11 +263,18 @@ class State(Mapping[str, Tensor]):
         def move(tensor: Tensor) -> Tensor:
             return tensor.to(device=device, dtype=dtype if tensor.is_floating_point() else None)
 
-        return self._map(move, None if self.position is None else move(self.position), self.max_position)
+        position = None if self.position is None else move(self.position)
+        return self._map(move, position, self.max_position, self.recorded)
 
-    def _map(self, function: Callable[[Tensor], Tensor], position: Tensor | None, max_position: int) -> "State":
+    def _map(
+        self,
+        function: Callable[[Tensor], Tensor],
+        position: Tensor | None,
+        max_position: int,
+        recorded: tuple[Any, ...] | None,
+    ) -> "State":
         tensors = {name: function(tensor) for name, tensor in self.items()}
-        return State(tensors, position=position, max_position=max_position, fixed=self.fixed)
+        return State(tensors, position=position, max_position=max_position, fixed=self.fixed, recorded=recorded)
 
 
 def cat_padded(tensors: Sequence[Tensor], dim: int) -> Tensor:

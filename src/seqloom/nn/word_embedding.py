@@ -13,6 +13,7 @@ from seqloom.nn.cells.lstm import LSTM
 from seqloom.nn.convolution import CenteredConvolution
 from seqloom.nn.layer import Layer
 from seqloom.nn.pooling import MaxPool
+from seqloom.nn.record import scope, step
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
@@ -136,7 +137,8 @@ class WordEmbedding(Stack):
         embedding = self.spelling.embedding
         check_tokens(location, tokens[:, :, 1:].flatten(1), None, embedding.num_embeddings, embedding.weight)
         distinct, index = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
-        character_vectors = self.spelling(distinct)[index].unflatten(0, words.shape)
+        with step(distinct, None, apart=True), scope("spelling"):  # its rows are words
+            character_vectors = self.spelling(distinct)[index].unflatten(0, words.shape)
         return self.run(
             location, torch.cat([self.words.embed(words), character_vectors], dim=2), lengths, state, argument="tokens"
         )

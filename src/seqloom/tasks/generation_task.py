@@ -31,7 +31,8 @@ from seqloom.models.family import Family
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.layer import Layer
 from seqloom.nn.model import EncoderDecoder
-from seqloom.nn.record import Recording, attends_to_memory, record
+from seqloom.nn.record import attends_to_memory, name_tokens, record
+from seqloom.nn.recording import Recording
 from seqloom.nn.state import State
 from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.vision import ImageStem
@@ -48,6 +49,7 @@ from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput, p
 
 SOURCE_FILE, TARGET_FILE = "source.json", "target.json"
 EXAMPLES, ERRORS = 12, 12  # in a report: the first examples, and more that differ from their references
+END_SIGN = "</s>"  # how the end token is shown
 READABLE = 12  # tokens of a source whose attention is easy to read
 
 
@@ -340,7 +342,9 @@ class GenerationTask(RowTask[EncoderDecoder]):
     ) -> list[Answer]:
         batch, sources = self.encode_inputs(texts)
         seed = options.seed if options.seed is not None else random.randrange(1 << 32)
-        decoded = self.decode(model, batch, options, device, seed=seed, attention=attention)
+        source_tokens = [source["source_tokens"] for source in sources if "source_tokens" in source]
+        with name_tokens(self.token_names, lambda _: source_tokens):
+            decoded = self.decode(model, batch, options, device, seed=seed, attention=attention)
         answers = []
         for source, hypotheses in zip(sources, decoded, strict=True):
             best = [
@@ -349,6 +353,10 @@ class GenerationTask(RowTask[EncoderDecoder]):
             ]
             answers.append({**source, **best[0], **({"n_best": best} if options.answers > 1 else {})})
         return answers
+
+    def token_names(self, rows: Sequence[Sequence[int]]) -> list[list[str]]:
+        """The texts of target tokens, the end among them."""
+        return [[END_SIGN if id == self.end else self.target.tokens([id])[0] for id in row] for row in rows]
 
     def as_answer(self, hypothesis: Hypothesis, source: Answer, attention: bool) -> Answer:
         answer: Answer = {

@@ -25,6 +25,7 @@ from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.heads.pooled import LabelsPerSequence, PooledClassHead
 from seqloom.nn.model import Model
+from seqloom.nn.record import name_tokens
 from seqloom.nn.state import State
 from seqloom.tasks.classify.config import ClassifyData, ClassifyModel, ClassifyTrain
 from seqloom.tasks.classify.data import LABELS, LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
@@ -209,9 +210,10 @@ class Classify(RowTask[Model]):
         """The likeliest label, or all that are likely; `cut` says whether the end of a text was not read."""
         rows = self.tokenizer.encode_batch(list(texts))
         source, lengths = pad_rows([row[: self.max_length] for row in rows])
-        y, _ = model(source.to(device), lengths)
+        with name_tokens(lambda rows: [self.tokenizer.tokens(row) for row in rows]):
+            predicted = model.probabilities(source.to(device), lengths).cpu()
         answers: list[Answer] = []
-        for text, row, p in zip(texts, rows, model.head.probabilities(y, lengths).cpu(), strict=True):  # type: ignore[operator]
+        for text, row, p in zip(texts, rows, predicted, strict=True):
             probabilities = {self.labels[i]: float(p[i]) for i in p.argsort(descending=True).tolist()}
             if self.multilabel:
                 answers.append({"text": text, "labels": [label for label, q in probabilities.items() if q >= 0.5]})

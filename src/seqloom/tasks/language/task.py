@@ -27,6 +27,7 @@ from seqloom.decoding.stream import Detokenizer, stream
 from seqloom.nn.heads.head import ClassHead
 from seqloom.nn.heads.per_token import HEADS, PerToken
 from seqloom.nn.model import Model
+from seqloom.nn.record import name_tokens
 from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageTrain
@@ -157,7 +158,8 @@ class Language(Task[Model, Chunk]):
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """How likely each text is, and the likeliest next tokens; a text longer than the context is read in chunks."""
         rows, answers = [self.encode_prompt(text) for text in texts], []
-        scores = score_texts(model, rows, self.experiment.model.length_limit, device)
+        with name_tokens(self.token_texts):
+            scores = score_texts(model, rows, self.experiment.model.length_limit, device)
         for text, row, score in zip(texts, rows, scores, strict=True):
             first, likelihood = score.first_tokens, self.empty_likelihood()
             likelihood.add(score.nats, len(row) - len(first))
@@ -176,6 +178,9 @@ class Language(Task[Model, Chunk]):
         """The tokens of a prompt, which begins with a line end if it is empty; the first token if that has none."""
         return self.tokenizer.encode(text or "\n").tolist() or [0]
 
+    def token_texts(self, rows: Sequence[Sequence[int]]) -> list[list[str]]:
+        return [self.tokenizer.tokens(row) for row in rows]
+
     def decode_arguments(self, options: DecodeSection) -> dict[str, Any]:
         """The arguments that `stream` and `decode` share: the token for unknown ones is banned, as it has no text."""
         banned = [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
@@ -189,13 +194,19 @@ class Language(Task[Model, Chunk]):
             return
         rows = [self.encode_prompt(text) for text in prompts]
         detokenizers = [Detokenizer(self.tokenizer) for _ in rows]
-        for step in stream(model, rows, seed=seed, **self.decode_arguments(options)):
+        steps = stream(model, rows, seed=seed, **self.decode_arguments(options))
+        while True:
+            with name_tokens(self.token_texts):  # not around `yield`, since it would last in the caller
+                step = next(steps, None)
+            if step is None:
+                return
             yield {row: detokenizers[row].add(token) for row, token in step.items()}
 
     def search(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
         """The likeliest continuation of each prompt; a beam search knows it only at the end."""
         rows = [self.encode_prompt(text) for text in prompts]
-        decoded = decode(model, None, prompts=rows, end=None, **self.decode_arguments(options))
+        with name_tokens(self.token_texts):
+            decoded = decode(model, None, prompts=rows, end=None, **self.decode_arguments(options))
         return {row: self.tokenizer.decode(best.tokens) for row, (best, *_) in enumerate(decoded)}
 
     def example_input(self, folder: Path) -> str:

@@ -21,6 +21,7 @@ from seqloom.nn.heads.head import ClassHead
 from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Layer
 from seqloom.nn.model import Model
+from seqloom.nn.record import name_tokens
 from seqloom.nn.state import State
 from seqloom.nn.word_embedding import CHARACTER_ENCODERS, WordEmbedding
 from seqloom.tasks.chunking import ChunkJoiner, Chunks
@@ -224,7 +225,8 @@ class Tag(RowTask[Model]):
         rows = [np.array([forms.setdefault(word, len(forms)) for word in words]) for words in sentences]
         numbers, lengths = pad_rows(rows)
         source = self.trim_letters(torch.from_numpy(self.spellings.rows(list(forms)))[numbers])
-        y, _ = model(source.to(device), lengths)
+        with name_tokens(lambda _: sentences):
+            y, _ = model(source.to(device), lengths)
         best = model.head.predict(y, lengths)
         p = model.head.probabilities(y, lengths).gather(2, best.clamp(min=0).unsqueeze(2)).squeeze(2)  # type: ignore[operator]
         for length, tags, row_p in zip(lengths.tolist(), best.tolist(), p.tolist(), strict=True):

@@ -20,7 +20,7 @@ from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_section
 from seqloom.models.family import Family
 from seqloom.nn.stems import TokenEmbedding
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.generation_task import SOURCE_FILE, GenerationTask, SourceBatch, with_end
+from seqloom.tasks.generation_task import END_SIGN, SOURCE_FILE, GenerationTask, SourceBatch, with_end
 from seqloom.tasks.known_characters import find_characters, find_unknown, is_all_unknown
 from seqloom.tasks.metrics.text_overlap import TextOverlap
 from seqloom.tasks.row_task import Rows
@@ -28,7 +28,6 @@ from seqloom.tasks.task import Answer, pad_rows
 from seqloom.tasks.translate.config import TranslateData
 from seqloom.tasks.translate.data import schema
 
-END_SIGN = "</s>"  # how the end token is shown
 LONGEST = 1 << 20  # tokens of a text, without data.max_length
 
 
