@@ -127,10 +127,10 @@ class Layer(nn.Module, ABC):
             return x.new_zeros(rows, 0, self.output_size), state
         with step(x, state, lengths) as recorded:
             y, new_state = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
-        new_state = new_state.with_position(position, max_position)
+        y, new_state = mask_padding(y, lengths), new_state.with_position(position, max_position)
         if recorded is not None:
             new_state.recorded = recorded.places
-        return mask_padding(y, lengths), new_state
+        return y, new_state
 
 
 class Pointwise(Layer):

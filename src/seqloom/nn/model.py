@@ -181,9 +181,10 @@ class EncoderDecoder(GenerativeModel):
         return state
 
     def outputs(self, tokens: TokenIds, state: State, lengths: Lengths = None) -> tuple[Vectors, State]:
-        with step(tokens, state), scope("decoder"):
+        with step(tokens, state):
             offer_tokens(tokens, lengths)
-            return run_stem_and_body(self.target_stem, self.decoder, tokens, lengths, state)
+            with scope("decoder"):
+                return run_stem_and_body(self.target_stem, self.decoder, tokens, lengths, state)
 
     def forward(
         self, source: Source, tokens: TokenIds, source_lengths: Lengths = None, lengths: Lengths = None
