@@ -39,7 +39,8 @@ class CharacterEncoder(nn.Module, ABC):
 
     def forward(self, characters: Int[Tensor, "words longest"]) -> WordVectors:
         lengths = (characters != NO_CHARACTER).sum(dim=1)
-        return self.encode(self.embedding(characters), lengths)
+        with step(characters, None, apart=True), scope("spelling"):  # its rows are words
+            return self.encode(self.embedding(characters), lengths)
 
     @abstractmethod
     def encode(self, x: Characters, lengths: Lengths) -> WordVectors:
@@ -137,8 +138,7 @@ class WordEmbedding(Stack):
         embedding = self.spelling.embedding
         check_tokens(location, tokens[:, :, 1:].flatten(1), None, embedding.num_embeddings, embedding.weight)
         distinct, index = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
-        with step(distinct, None, apart=True), scope("spelling"):  # its rows are words
-            character_vectors = self.spelling(distinct)[index].unflatten(0, words.shape)
+        character_vectors = self.spelling(distinct)[index].unflatten(0, words.shape)
         return self.run(
             location, torch.cat([self.words.embed(words), character_vectors], dim=2), lengths, state, argument="tokens"
         )
