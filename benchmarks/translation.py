@@ -3,10 +3,13 @@
     python benchmarks/translation.py scores [--cells rnn lstm gru transformer] [--scores dot ...] [--budget 180]
     python benchmarks/translation.py bottleneck [--corpora copy numbers] [--lengths 5 10 20 30]
     python benchmarks/translation.py multi30k DATA [--budget 1800]
+    python benchmarks/translation.py cells [DATA] [--cells gru gru-after lstm] [--minutes 10] [--seeds 1 2 3]
 
 scores      numbers in words, English to French: recurrent decoders with each score, and the Transformer
 bottleneck  one GRU, with attention and without: on copies of growing length, and on longer numbers than in training
 multi30k    English to German: DATA holds train.en-de.tsv and val.en-de.tsv, which seqloom does not include
+cells       the default translator with other cells, on numbers or Multi30k, for equal minutes on this CPU: its step is
+            timed, and each seed trained for the number of steps that fit (with --device cuda that takes less time)
 
 Each row is one call of `seqloom.train`, printed as Markdown when it ends; progress goes to standard error. Seconds are
 of training, validations included. A row that took longer than the budget is marked. Decoding uses a beam of 4 unless a
@@ -16,8 +19,10 @@ row says otherwise.
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from statistics import mean
 from typing import Any
 
 import torch
@@ -26,7 +31,9 @@ from _trainings import Bench, head, row, seconds
 from seqloom.core.names import SCORES
 from seqloom.data.corpora.numbers import in_words
 from seqloom.runs.run import Run
+from seqloom.tasks.registry import experiment
 from seqloom.tasks.task import Evaluation
+from seqloom.training.estimate import time_steps
 from seqloom.training.session import Session
 
 Values = dict[str, Any]
@@ -59,9 +66,10 @@ COPY_TRAIN: Values = {
 }  # as many steps at each length
 SEEN_DIGITS, UNSEEN_DIGITS, UNSEEN = 4, (5, 6), 500
 
+READ: Values = {"on_bad_line": "skip"}  # line 7366 of Multi30k's training file has a tab too many
 MULTI30K: Values = {
     "model": {"arch": "gru", "attention": "additive", "dim": 256, "hidden": 256, "tied": True, "dropout": 0.2},
-    "data": {"vocabulary_size": 8000, "on_bad_line": "skip"},  # line 7366 of the training file has a tab too many
+    "data": {"vocabulary_size": 8000, **READ},
     "train": {"batch_tokens": 3072, "epochs": 7, "lr": 2e-3},
 }
 
@@ -171,6 +179,44 @@ def multi30k(bench: Bench, data: Path, budget: float) -> None:
         row(name, *measured, cost["steps"], f"{cost['parameters']:,}", f"`{signature}`")
 
 
+# cells -------------------------------------------------------------------------------------------------------------
+
+
+def compare_cells(bench: Bench, data: Path | None, options: argparse.Namespace) -> None:
+    """The default translator with each cell, for as many steps as fit into equal minutes on the CPU."""
+    seeds = [f"chrF, seed {seed}" for seed in options.seeds]
+    head("cell", "ms/step", "steps", "parameters", *seeds, "mean chrF", "mean BLEU")
+    for cell in options.cells:
+        values = cell_config(cell, data)
+        rate = options.rate or steps_per_second(values)
+        values["train"] = {"steps": round(60 * options.minutes * rate)}
+        if options.minutes == 0:
+            row(cell, f"{1000 / rate:.0f}")
+            continue
+        benches = [replace(bench, seed=seed, decode={}) for seed in options.seeds]
+        runs = [each.trained(f"cells-{cell}-{each.seed}", **values) for each in benches]
+        valid, cost = [run.scores["valid"] for run in runs], runs[0].scores["cost"]
+        chrf, bleu = ([scores_[name] for scores_ in valid] for name in ("chrf", "bleu"))
+        measured = *(f"{score:.1f}" for score in chrf), f"{mean(chrf):.2f}", f"{mean(bleu):.2f}"
+        row(cell, f"{1000 / rate:.0f}", cost["steps"], f"{cost['parameters']:,}", *measured)
+
+
+def cell_config(cell: str, data: Path | None) -> Values:
+    """The default translator with a cell, on Multi30k or on the embedded corpus."""
+    values: Values = {"model": {"arch": cell}, "data": {}}
+    if data is not None:
+        files = {split: [str(data / f"{name}.en-de.tsv")] for split, name in (("train", "train"), ("valid", "val"))}
+        values["data"] = {**READ, **files}
+    return values
+
+
+def steps_per_second(values: Values) -> float:
+    """The rate of training on the CPU: the best of three measurements."""
+    train = {"device": "cpu", "steps": 1000}
+    trainer = Session.prepare(experiment({"task": "translate", **values, "train": train})).trainer([])
+    return max(steps / taken for taken, _, steps in (time_steps(trainer) for _ in range(3)))
+
+
 # The command -------------------------------------------------------------------------------------------------------
 
 
@@ -192,9 +238,17 @@ def main() -> None:
     command = commands.add_parser("multi30k", parents=[common])
     command.add_argument("data", type=Path, help="the folder of Multi30k")
     command.add_argument("--budget", type=float, default=1800, help="seconds of training (default: %(default)s)")
+    command = commands.add_parser("cells", parents=[common])
+    command.add_argument("data", type=Path, nargs="?", help="the folder of Multi30k (default: the embedded numbers)")
+    command.add_argument("--cells", nargs="+", default=["gru", "gru-after", "lstm"])
+    command.add_argument(
+        "--minutes", type=float, default=10, help="of training; 0 times a step only (default: %(default)s)"
+    )
+    command.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    command.add_argument("--rate", type=float, help="steps per second on the CPU, if it was measured before")
     options = parser.parse_args()
     if options.command is None:
-        print("Say what to measure: python benchmarks/translation.py scores, bottleneck or multi30k DATA")
+        print("Say what to measure: python benchmarks/translation.py scores, bottleneck, multi30k DATA or cells")
         return
     print(f"torch {torch.__version__}, {options.device}, {torch.get_num_threads()} threads, seed {options.seed}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -209,6 +263,8 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
         scores(bench, options.cells, options.scores, options.budget)
     if options.command == "multi30k":
         multi30k(bench, options.data, options.budget)
+    if options.command == "cells":
+        compare_cells(bench, options.data, options)
     if options.command == "bottleneck" and "copy" in options.corpora:
         copies(bench, options.lengths)
     if options.command == "bottleneck" and "numbers" in options.corpora:
