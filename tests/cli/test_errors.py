@@ -147,7 +147,7 @@ def test_a_flipped_byte_and_a_newer_version_are_errors(seqloom: Seqloom, runs: P
     assert result.code == 2
     assert "SHA-256" in result.err
     manifest = tmp_path / "r/manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 99'))
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 99'))
     for words in (("predict", "r", "Anna"), ("resume", "r"), ("evaluate", "r", "x"), ("generate", "r")):
         result = seqloom(*words)
         assert result.code == 2

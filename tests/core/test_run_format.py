@@ -186,7 +186,7 @@ def test_an_unknown_key_is_ignored(run: Path) -> None:
 def test_a_newer_format_asks_for_an_upgrade(run: Path) -> None:
     change_manifest(run, format=FORMAT + 1, versions={"seqloom": "9.9"})
     sentence = verify_error(run)
-    assert "made by a newer seqloom (9.9, format 2" in sentence
+    assert f"made by a newer seqloom (9.9, format {FORMAT + 1}" in sentence
     assert "Upgrade" in sentence
 
 

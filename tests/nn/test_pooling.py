@@ -1,5 +1,6 @@
 """Pools equal their formulas, over rows of any length."""
 
+from itertools import product
 from typing import get_args
 
 import pytest
@@ -10,8 +11,17 @@ from torch import Tensor
 
 from seqloom.core import names
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.nn.pooling import POOLS, AttentionPool, LastPool, MaxPool, MeanPool, Pool
+from seqloom.nn.cells import GRU, Cell
+from seqloom.nn.deep_recurrent import recurrent_stack
+from seqloom.nn.dense import DenseOverFeatures
+from seqloom.nn.dropout import Dropout
+from seqloom.nn.normalization import NORMS
+from seqloom.nn.pooling import POOLS, AttentionPool, LastPool, LastStepPool, MaxPool, MeanPool, Pool
 from seqloom.nn.record import record
+from seqloom.nn.recurrent import Recurrent
+from seqloom.nn.residual import PostNorm, PreNorm
+from seqloom.nn.stack import Stack
+from tests.nn.references.final import deep
 
 SIZE = 3
 every_pool = pytest.mark.parametrize("name", list(POOLS))
@@ -26,7 +36,7 @@ def expected_pool(pool: Pool, row: Tensor) -> Tensor:
     if len(row) == 0:
         return torch.zeros(SIZE, dtype=row.dtype)
     match pool:
-        case LastPool():
+        case LastStepPool():  # and LastPool of a layer that reads forwards
             return row[-1]
         case MeanPool():
             return torch.stack(list(row)).sum(0) / len(row)
@@ -60,6 +70,57 @@ def test_a_pool_equals_its_formula(name: str, data: st.DataObject, time: int, ro
     assert pooled.shape == (rows, SIZE)
     for row, length, actual in zip(y, lengths, pooled, strict=True):
         torch.testing.assert_close(actual, expected_pool(pool, row[:length]))
+
+
+@pytest.mark.parametrize(
+    ("connection", "directions", "depth", "cell"),
+    list(product(("plain", "residual", "dense"), (1, 2), (1, 2), ("gru", "lstm"))),
+)
+def test_last_reads_each_direction_where_it_has_read_the_row(
+    connection: str, directions: int, depth: int, cell: str
+) -> None:
+    """[→y_n; ←y_1] of the top layer, in place among the features of a dense stack, whose input is taken at n."""
+    layer = recurrent_stack(
+        cell, 6, 3, depth=depth, bidirectional=directions == 2, connection=connection, dropout=0.1, input_dropout=0.1
+    )
+    layer = Stack({"layers": layer, "dropout": Dropout(layer.output_size, 0.1)}).double().eval()
+    x, lengths = torch.randn(4, 5, 6, dtype=torch.float64), torch.tensor([3, 5, 1, 0])
+    pool, y = LastPool.over(layer), layer(x, lengths)[0]
+    pooled = pool(y, lengths)
+    cells = [module for module in layer.modules() if isinstance(module, Cell)]
+    for row, length in enumerate(lengths.tolist()):
+        _, _, last = deep(cells, directions, connection, x[row, :length].numpy())
+        torch.testing.assert_close(pooled[row], torch.from_numpy(last) if length else torch.zeros_like(pooled[row]))
+    torch.testing.assert_close(pooled[:1], pool(layer(x[:1, :3])[0]), rtol=0, atol=1e-14)  # a row alone
+    changed = y.clone()
+    changed[:, 1:-1] = torch.nan  # between the first step and the last nothing is read
+    torch.testing.assert_close(pool(changed)[1], pooled[1])
+
+
+def test_the_last_outputs_of_two_directions_are_their_final_states() -> None:
+    layer = recurrent_stack("gru", 6, 3, bidirectional=True)
+    lengths = torch.tensor([3, 5, 0])
+    y, state = layer(torch.randn(3, 5, 6), lengths)
+    expected = torch.cat([state["0.forwards.hidden"], state["0.backwards.reversed.hidden"]], dim=1)
+    torch.testing.assert_close(LastPool.over(layer)(y, lengths), expected)
+    torch.testing.assert_close(POOLS["last-step"].over(layer)(y, lengths)[:2], y[[0, 1], [2, 4]])
+
+
+def test_norms_and_residual_connections_keep_the_directions_of_features() -> None:
+    both = recurrent_stack("gru", 6, 3, bidirectional=True)
+    flags = (False,) * 3 + (True,) * 3
+    assert both.backward_features() == flags
+    for norm in NORMS.values():
+        layer = norm(6)
+        assert layer.backward_features(flags) == flags
+        assert layer.backward_features() == (False,) * 6
+    assert Stack([PreNorm(both, norm="layer"), PostNorm(Recurrent(GRU(6, 6)), norm="rms")]).backward_features() == flags
+    assert Stack([both, DenseOverFeatures(6, 2)]).backward_features() == (False, False)  # each mixes both directions
+
+
+def test_last_needs_a_direction_for_each_feature() -> None:
+    with pytest.raises(ArgumentError, match=r"^LastPool: backward has 2 values; expected 3, one per feature\.$"):
+        LastPool(3, (False, True))
 
 
 @every_pool

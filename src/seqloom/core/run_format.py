@@ -33,7 +33,7 @@ from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
 from seqloom.core.safe_open import NotRegular, TooLarge, open_regular, read_bytes, system_reason
 
-FORMAT = 1
+FORMAT = 2  # 1: `last` of a bidirectional model was the last step of both directions (config/migration.py)
 MAX_BYTES = 64 << 20  # of a JSON or TOML file
 MAX_PARTS, MAX_NAME, MAX_PARAMETERS = 100, 255, 10**15
 

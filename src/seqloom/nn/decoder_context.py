@@ -9,7 +9,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.kernels.masks import sequence_mask
 from seqloom.nn.attention import Attention
 from seqloom.nn.layer import Shapes
-from seqloom.nn.pooling import POOLS
+from seqloom.nn.pooling import POOLS, Pool
 from seqloom.nn.record import scope
 from seqloom.nn.scores import SCORES, Score
 from seqloom.nn.state import State
@@ -64,14 +64,17 @@ class NoContext(Context):
 
 
 class PooledContext(Context):
-    """c = pool(memory): the last, mean or max of the encoder's outputs, the same for all steps (Cho et al. 2014)."""
+    """c = pool(memory), the same for all steps, such as the encoder's last output (Cho et al. 2014), mean or max.
+
+    pool: the name of a pool in `POOLS`, or a pool
+    """
 
     feeds_body, before_step = True, False
 
-    def __init__(self, memory_size: int, pool: str) -> None:
+    def __init__(self, memory_size: int, pool: str | Pool) -> None:
         super().__init__()
         self.size = self.memory_size = memory_size
-        self.pool = POOLS[pool](memory_size)
+        self.pool = POOLS[pool](memory_size) if isinstance(pool, str) else pool
 
     def state_shapes(self) -> Shapes:
         return {"pooled": (self.size,)}

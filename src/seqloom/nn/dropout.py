@@ -9,11 +9,11 @@ import torch
 from torch.nn import functional as F
 
 from seqloom.core.registry import Registry
-from seqloom.nn.layer import Pointwise, Vectors
+from seqloom.nn.layer import FeatureWise, Pointwise, Vectors
 from seqloom.nn.validation import check_probability
 
 
-class DropoutBase(Pointwise):
+class DropoutBase(FeatureWise, Pointwise):
     """y = x ⊙ m / (1 − p), with m ~ Bernoulli(1 − p) in training mode"""
 
     def __init__(self, size: int, p: float) -> None:

@@ -18,6 +18,7 @@ Shapes = dict[str, tuple[int | None, ...]]
 Vectors = Float[Tensor, "batch time dim"]
 Memory = Float[Tensor, "batch steps memory_size"]
 Lengths = Int[Tensor, " batch"] | None
+Flags = tuple[bool, ...]
 Output = tuple[Float[Tensor, "batch time out"], State]
 
 
@@ -74,6 +75,13 @@ class Layer(nn.Module, ABC):
     def state_shapes(self) -> Shapes:
         """The shapes of the tensors that this layer carries, without the batch dimension; None is any size."""
         return {}
+
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        """For each feature of y, whether a network that reads from the end of a row to its start computes it.
+
+        of_input: the same for x, for a layer that passes features on; default: none of them
+        """
+        return (False,) * self.output_size
 
     def initial(self, rows: int, like: Tensor) -> State:
         """The state before the first step, with the device and dtype of `like`; zeros by default."""
@@ -146,7 +154,14 @@ class Pointwise(Layer):
         return self.transform(x), State()
 
 
-class Identity(Pointwise):
+class FeatureWise(Layer):
+    """A layer whose feature y_j is x_j, scaled or masked: the features stay what they are."""
+
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        return super().backward_features() if of_input is None else of_input
+
+
+class Identity(FeatureWise, Pointwise):
     """y = x"""
 
     def __init__(self, size: int) -> None:

@@ -12,11 +12,11 @@ from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.masks import sequence_mask
-from seqloom.nn.layer import Identity, Layer, Lengths, Output, Pointwise, Traits, Vectors
+from seqloom.nn.layer import FeatureWise, Identity, Layer, Lengths, Output, Pointwise, Traits, Vectors
 from seqloom.nn.state import State
 
 
-class LayerNorm(Pointwise):
+class LayerNorm(FeatureWise, Pointwise):
     """y = γ ⊙ (x − mean x) / √(var x + ε) + β, over the features of a step (Ba et al. 2016, https://arxiv.org/abs/1607.06450)
 
     bias: False for no β
@@ -33,7 +33,7 @@ class LayerNorm(Pointwise):
         return F.layer_norm(x, (self.input_size,), self.weight, self.bias, self.eps)
 
 
-class PlainLayerNorm(Pointwise):
+class PlainLayerNorm(FeatureWise, Pointwise):
     """y = (x − mean x) / √(var x + ε), without parameters"""
 
     def __init__(self, size: int, *, eps: float = 1e-5) -> None:
@@ -45,7 +45,7 @@ class PlainLayerNorm(Pointwise):
         return F.layer_norm(x, (self.input_size,), eps=self.eps)
 
 
-class RMSNorm(Pointwise):
+class RMSNorm(FeatureWise, Pointwise):
     """y = γ ⊙ x / √(mean x² + ε)   (Zhang & Sennrich 2019, https://arxiv.org/abs/1910.07467)"""
 
     def __init__(self, size: int, *, eps: float = 1e-6) -> None:
@@ -58,7 +58,7 @@ class RMSNorm(Pointwise):
         return F.rms_norm(x, (self.input_size,), self.weight, self.eps)
 
 
-class BatchNorm(Layer):
+class BatchNorm(FeatureWise):
     """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of each feature over all steps of all rows (Ioffe & Szegedy 2015)
 
     In eval mode μ and σ² are running means from training, so that rows are independent.
@@ -94,7 +94,7 @@ class BatchNorm(Layer):
             running += (momentum * (new - running)).to(running.dtype)
 
 
-class GroupNorm(Layer):
+class GroupNorm(FeatureWise):
     """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² over a group of features and all steps of a row (Wu & He 2018)
 
     Not causal, because its means are over time.

@@ -1,15 +1,19 @@
 """From a sequence to one vector: [batch, time, dim] to [batch, dim], padding excluded."""
 
 from abc import ABC, abstractmethod
+from itertools import groupby
+from typing import Self
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.attention import masked_softmax
 from seqloom.kernels.masks import last_step, mask_padding, sequence_mask
 from seqloom.nn.initialization import initialize
-from seqloom.nn.layer import Lengths, Vectors
+from seqloom.nn.layer import Flags, Layer, Lengths, Vectors
 from seqloom.nn.record import offer, recording
 from seqloom.nn.validation import check_lengths, check_sequence
 
@@ -25,6 +29,11 @@ class Pool(nn.Module, ABC):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.input_size = self.output_size = size
+
+    @classmethod
+    def over(cls, layer: Layer) -> Self:
+        """The pool of the outputs of a layer."""
+        return cls(layer.output_size)
 
     @abstractmethod
     def reduce(self, y: Vectors, lengths: Lengths) -> Pooled: ...
@@ -43,18 +52,51 @@ class Pool(nn.Module, ABC):
         return f"{self.input_size}"
 
 
-class LastPool(Pool):
+class LastStepPool(Pool):
     """c = y_n, the output at the last step of a row
 
-    For a bidirectional layer prefer mean, max or attention: the backward half of y_n has seen only one step.
+    Of a bidirectional layer, the backward half of y_n has read one step only: see `LastPool`.
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [7.0]]])
-    >>> LastPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
+    >>> LastStepPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[4.0], [7.0]]
     """
 
     def reduce(self, y: Vectors, lengths: Lengths) -> Pooled:
         return last_step(y, lengths, default=y.new_zeros(y.shape[0], y.shape[2]))
+
+
+class LastPool(LastStepPool):
+    """c = [→y_n; ←y_1]: each feature from the step where its network has read the whole row
+
+        c_j = y_{1,j}   if a network that reads from the end computes feature j
+        c_j = y_{n,j}   otherwise, so c = y_n for a causal layer
+
+    backward: for each feature, whether it is of the first kind; `over` asks the layer
+
+    >>> from seqloom.nn import RNN, Bidirectional, Recurrent
+    >>> layer = Bidirectional(Recurrent(RNN(3, 1)), Recurrent(RNN(3, 1)))
+    >>> y = torch.tensor([[[1.0, 6.0], [4.0, 5.0], [0.0, 0.0]]])
+    >>> LastPool.over(layer)(y, lengths=torch.tensor([2])).tolist()
+    [[4.0, 6.0]]
+    """
+
+    def __init__(self, size: int, backward: Flags | None = None) -> None:
+        super().__init__(size)
+        backward = backward or (False,) * size
+        if len(backward) != size:
+            raise ArgumentError(type(self).__name__, "backward", f"{len(backward)} values", f"{size}, one per feature")
+        # Neighbors are read together: (is backward, number of features).
+        self.directions = [(flag, len(list(group))) for flag, group in groupby(backward)]
+
+    @classmethod
+    def over(cls, layer: Layer) -> Self:
+        return cls(layer.output_size, layer.backward_features())
+
+    def reduce(self, y: Vectors, lengths: Lengths) -> Pooled:
+        flags, widths = zip(*self.directions, strict=True)
+        first, last = y[:, 0].split(widths, dim=1), super().reduce(y, lengths).split(widths, dim=1)
+        return torch.cat([a if flag else b for flag, a, b in zip(flags, first, last, strict=True)], dim=1)
 
 
 class MeanPool(Pool):
@@ -116,5 +158,6 @@ class AttentionPool(Pool):
 
 
 POOLS: Registry[type[Pool]] = Registry(
-    "pool", {"last": LastPool, "mean": MeanPool, "max": MaxPool, "attention": AttentionPool}
+    "pool",
+    {"last": LastPool, "last-step": LastStepPool, "mean": MeanPool, "max": MaxPool, "attention": AttentionPool},
 )

@@ -15,7 +15,7 @@ from seqloom.core.registry import unknown_name
 from seqloom.kernels.masks import flip, mask_padding
 from seqloom.kernels.recurrence import REFERENCE, Recurrence, choose_backend
 from seqloom.nn.cells.cell import Cell
-from seqloom.nn.layer import Layer, Lengths, Output, Shapes, Traits, Vectors
+from seqloom.nn.layer import Flags, Layer, Lengths, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import capture, offer, recording
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
@@ -154,6 +154,9 @@ class Backwards(Composite):
         super().__init__({"reversed": layer})
         self.input_size, self.output_size = layer.input_size, layer.output_size
 
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        return (True,) * self.output_size
+
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         layer, before = self.layers["reversed"], state.substate("reversed")
         kinds = [kind for kind in ("gates", "states") if recording(kind)]
@@ -183,6 +186,9 @@ class Bidirectional(Composite):
         super().__init__({"forwards": forwards, "backwards": Backwards(backwards)})
         self.input_size = forwards.input_size
         self.output_size = forwards.output_size + backwards.output_size
+
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        return tuple(flag for layer in self.sublayers().values() for flag in layer.backward_features())
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         forward, forward_state = self.run_layer("forwards", x, lengths, state)

@@ -10,7 +10,7 @@ from torch import Tensor
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.nn.dropout import Dropout, DropoutBase
-from seqloom.nn.layer import Layer, Lengths, Output, Vectors
+from seqloom.nn.layer import Flags, Layer, Lengths, Output, Vectors
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
@@ -43,6 +43,12 @@ class ResidualBase(Composite):
     @abstractmethod
     def combine(self, x: Tensor, *layer: Any, **stateless: Any) -> Tensor:
         """The equation for y; the sublayers are functions of one tensor."""
+
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        """A feature of x + f(x) is complete where the network from the end has read all, if one of the two is its."""
+        of_input = of_input or (False,) * self.input_size
+        of_layer = self.sublayers()["layer"].backward_features(of_input)
+        return tuple(x or f for x, f in zip(of_input, of_layer, strict=True))
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         new_state = State()

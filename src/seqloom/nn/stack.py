@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.layer import Layer, Lengths, Memory, Output, Shapes, Traits, Vectors
+from seqloom.nn.layer import Flags, Layer, Lengths, Memory, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import scope
 from seqloom.nn.state import State
 
@@ -74,6 +74,12 @@ class Stack(Composite):
             _check_width("Stack", below.output_size, above)
         self.input_size, self.output_size = stacked[0].input_size, stacked[-1].output_size
 
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        flags = of_input or (False,) * self.input_size
+        for layer in self.sublayers().values():
+            flags = layer.backward_features(flags)
+        return flags
+
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         after = {}
         for name in self.layers:
@@ -96,6 +102,12 @@ class DenseStack(Composite):
             _check_width("DenseStack", width, layer)
             width += layer.output_size
         self.output_size = width
+
+    def backward_features(self, of_input: Flags | None = None) -> Flags:
+        flags = of_input or (False,) * self.input_size
+        for layer in self.sublayers().values():
+            flags += layer.backward_features(flags)
+        return flags
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         after = {}

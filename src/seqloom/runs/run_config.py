@@ -8,7 +8,7 @@ from pathlib import Path
 from seqloom.core import names
 from seqloom.core.config.section import Values, info_of, merge_values
 from seqloom.core.problem import ConfigError, KeyName, RunError, as_key
-from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json
+from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json, read_manifest
 from seqloom.data.cache import fingerprints
 from seqloom.data.split import SPLITS
 from seqloom.models.layer_builder import CUSTOM, Build, builder_name
@@ -92,7 +92,7 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
 
     build: the function that builds the layers of a run with `model=build`
     """
-    values = read_config(folder / EXPERIMENT)
+    values = read_config(folder / EXPERIMENT, read_manifest(folder).format)
     data, model = values.get("data", {}), values.get("model")
     if isinstance(data, dict) and "seed" not in data and "seed" in values:
         values["data"] = {**data, "seed": values["seed"]}

@@ -100,11 +100,15 @@ def task_of(folder: Path, name: str) -> TaskEntry:
     return TASKS[name]
 
 
-def read_config(path: Path) -> dict[str, object]:
-    """The nested values of a config file, or of a run's config, under the present names of their keys."""
-    from seqloom.core.config.migration import migrate
+def read_config(path: Path, run_format: int | None = None) -> dict[str, object]:
+    """The nested values of a config file, or of a run's config, under the present names of their keys and values.
+
+    run_format: the format of the run, for a run's config
+    """
+    from seqloom.core.config.migration import migrate, migrate_values
     from seqloom.core.config.section import section_of
     from seqloom.core.config.toml import read_values
+    from seqloom.models.layer_builder import CUSTOM, Unnamed
     from seqloom.models.registry import ARCHITECTURES
 
     values = read_values(path)
@@ -114,11 +118,13 @@ def read_config(path: Path) -> dict[str, object]:
     config = TASKS[task].config
     arch = section_of(values, "model").get("arch", config.architecture)
     kinds = {**config.sections()}
-    if isinstance(arch, str) and arch in ARCHITECTURES:
-        kinds["model"] = config.with_family(ARCHITECTURES[arch].family).sections()["model"]
-    return migrate(
+    if arch == CUSTOM or (isinstance(arch, str) and arch in ARCHITECTURES):
+        config = config.with_family(Unnamed if arch == CUSTOM else ARCHITECTURES[arch].family)
+        kinds["model"] = config.sections()["model"]
+    values = migrate(
         values, config.renamed, {f"{name}.{key}" for name, kind in kinds.items() for key in kind.model_fields}
     )
+    return values if run_format is None else migrate_values(values, run_format, config.choices)
 
 
 def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = None) -> "Experiment":

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.core.config.migration import BRITISH, RENAMED, americanize, migrate, older_names
+from seqloom.core.config.migration import BRITISH, REDEFINED, RENAMED, americanize, migrate, migrate_values, older_names
 from seqloom.core.problem import ConfigError
+from seqloom.core.run_format import FORMAT
 from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.registry import experiment, read_config
 
@@ -43,6 +44,16 @@ def test_a_file_with_both_names_of_a_key_is_refused() -> None:
         values = {"task": "tag", section: {name: 1, new_name: 1}}
         with pytest.raises(ConfigError, match=r"are the same key, set twice"):
             (americanize if old in BRITISH else migrate)(values)
+
+
+def test_a_value_is_renamed_in_older_runs_that_had_another_meaning_of_it() -> None:
+    values = {"task": "classify", "model": {"pool": "last", "context_pool": "mean"}}
+    words = {"model.pool": ("last", "last-step"), "model.context_pool": ("last", "last-step", "mean")}
+    renamed = {"task": "classify", "model": {"pool": "last-step", "context_pool": "mean"}}
+    assert migrate_values(values, 1, words.__getitem__) == renamed
+    assert migrate_values(values, FORMAT, words.__getitem__) == values
+    assert migrate_values(values, 1, lambda key: ("last", "first")) == values  # a key of a user-defined part
+    assert max(REDEFINED) < FORMAT
 
 
 def test_other_values_are_not_changed() -> None:

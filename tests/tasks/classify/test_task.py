@@ -84,7 +84,7 @@ def test_label_smoothing_is_refused_for_lists_of_labels(smoothing: float | None,
 
 
 def test_a_multilabel_run_may_have_the_loss_at_every_step(tmp_path: Path) -> None:
-    chosen = multilabel_config(tmp_path, loss_at="every", steps=3, validate_every=3, model={"pool": "last"})
+    chosen = multilabel_config(tmp_path, loss_at="every", steps=3, validate_every=3, model={"pool": "last-step"})
     assert start(chosen, tmp_path / "run").scores["valid"]["loss"] > 0
 
 

@@ -1,10 +1,10 @@
-"""Keys by their older names and by their British spellings.
+"""Keys by their older names and by their British spellings, and values that had another meaning in older runs.
 
 A file may use any of these names, since configs and runs outlive a release. On the command line and in Python, British
 spellings are accepted; an older name is an error that states the new one.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from seqloom.core.config.section import section_of
 from seqloom.core.problem import ConfigError, KeyName, Problem
@@ -38,6 +38,12 @@ RENAMED: dict[str, tuple[str, ...]] = {
     "decode.no_repeat": ("decode.no_repeat_ngram",),
 }
 
+REDEFINED: dict[int, dict[tuple[str, str], str]] = {
+    # Up to run format 1, `last` of a bidirectional model was the last step of both directions.
+    1: {("model.pool", "last"): "last-step", ("model.context_pool", "last"): "last-step"},
+}
+"""What a value of a key is called now, by the last run format in which it had that meaning."""
+
 
 def americanize(values: Mapping[str, object]) -> dict[str, object]:
     """Nested values with British spellings of keys replaced.
@@ -61,6 +67,25 @@ def migrate(
     """
     names = {old: new[0] for old, new in RENAMED.items()} | dict(of_task or {})
     return _rename(values, {old: new for old, new in names.items() if old not in keys})
+
+
+def migrate_values(
+    values: Mapping[str, object], run_format: int, choices: Callable[[str], Container[str]]
+) -> dict[str, object]:
+    """The nested values of a run's config, with those that had another meaning in its format under their present names.
+
+    choices: the words that a key takes; a key of a user-defined part may have an older value of another
+
+    >>> migrate_values({"model": {"pool": "last"}}, 1, lambda key: ("last", "last-step"))
+    {'model': {'pool': 'last-step'}}
+    """
+    result = dict(values)
+    for last_format, changes in REDEFINED.items():
+        for (key, old), new in changes.items() if run_format <= last_format else ():
+            section, _, name = key.partition(".")
+            if section_of(result, section).get(name) == old and new in choices(key):
+                result[section] = {**section_of(result, section), name: new}
+    return result
 
 
 def older_names(key: str) -> list[str]:

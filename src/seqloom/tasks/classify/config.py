@@ -74,7 +74,11 @@ class ClassifyData(TokenizedData, TableData):
 class ClassifyModel(LabelModel):
     """Keys of the model of every family."""
 
-    pool: names.Pool = key("mean", "How the vectors of all positions are pooled into one.")
+    pool: names.Pool = key(
+        "mean",
+        "How the vectors of all positions are pooled into one; last: the forward vector of the last position and the "
+        "backward one of the first; last-step: both of the last.",
+    )
     head: names.Head = key(
         "softmax",
         "The output layer and its loss (not with several labels).",
@@ -135,6 +139,8 @@ class Config(Experiment):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         pool = keys(self.model, ClassifyModel).pool
-        if self.train.loss_at == "every" and pool != "last":
+        # At no step, a bidirectional model has the vector that `last` pools.
+        expected = "last-step" if self.model.is_bidirectional else "last"
+        if self.train.loss_at == "every" and pool not in (expected, "last-step"):
             message = f"{KeyName('train.loss_at', 'every')} predicts the class at each step"
-            yield conflict("train.loss_at", f"{message}, which goes with {KeyName('model.pool', 'last')}, not {pool}")
+            yield conflict("train.loss_at", f"{message}, which goes with {KeyName('model.pool', expected)}, not {pool}")

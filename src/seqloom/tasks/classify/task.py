@@ -22,9 +22,11 @@ from seqloom.data.split import TRAIN
 from seqloom.data.text_io import OnBadLine
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.nn.heads.per_token import HEADS
-from seqloom.nn.heads.pooled import LabelsPerSequence, PooledClassHead
+from seqloom.nn.heads.head import ClassHead
+from seqloom.nn.heads.per_token import HEADS, LabelsPerToken
+from seqloom.nn.heads.pooled import PooledClassHead
 from seqloom.nn.model import Model
+from seqloom.nn.pooling import POOLS
 from seqloom.nn.record import name_tokens
 from seqloom.nn.state import State
 from seqloom.tasks.classify.config import ClassifyData, ClassifyModel, ClassifyTrain
@@ -142,13 +144,12 @@ class Classify(RowTask[Model]):
         section, smoothing = self.experiment.model, self.experiment.train.label_smoothing
         layers = section.build(section.dim, causal=False)
         config, size, classes = keys(section, ClassifyModel), layers.output_size, len(self.labels)
-        head: PooledClassHead = (
-            LabelsPerSequence(size, classes, pool=config.pool)
-            if self.multilabel
-            else PooledClassHead(config.pool, HEADS[config.head](size, classes, smoothing=smoothing))
+        head: ClassHead = (
+            LabelsPerToken(size, classes) if self.multilabel else HEADS[config.head](size, classes, smoothing=smoothing)
         )
-        model = section.initialized(Model(section.tokens(len(self.tokenizer)), layers, head))
-        init_output_bias(head.head, section, self.prior)
+        pooled = PooledClassHead(POOLS[config.pool].over(layers), head)
+        model = section.initialized(Model(section.tokens(len(self.tokenizer)), layers, pooled))
+        init_output_bias(head, section, self.prior)
         return model
 
     def step(self, model: Model, batch: Batch, state: State | None, progress: float) -> StepOutput:
