@@ -1,7 +1,7 @@
 """Translation quality: every attention score, decoders without attention, and Multi30k.
 
     python benchmarks/translation.py scores [--cells rnn lstm gru transformer] [--scores dot ...] [--budget 180]
-    python benchmarks/translation.py bottleneck [--corpora copy numbers] [--lengths 5 10 20 30]
+    python benchmarks/translation.py bottleneck [--corpora copy numbers] [--lengths 5 10 20 30] [--variants additive …]
     python benchmarks/translation.py multi30k DATA [--budget 1800]
     python benchmarks/translation.py cells [DATA] [--cells gru gru-after lstm] [--minutes 10] [--seeds 1 2 3]
 
@@ -51,11 +51,13 @@ RECURRENT_TRAIN = {"rnn": SLOW, "lstm": WARMED, "gru": FAST}
 TRANSFORMER: Values = {"arch": "transformer", "size": "small", "depth": 2}
 TRANSFORMER_TRAIN: Values = {**FAST, "lr": 1e-3}
 
-# One decoder with attention and two without: these have the initial state alone, or also the mean of the source.
-ATTENTION: dict[str, Values] = {
-    "additive": {"attention": "additive"},
-    "none, first state": {"attention": "none"},
-    "none, mean at every step": {"attention": "none", "context_pool": "mean"},
+# One decoder with attention and three without. These start from the encoder's last state (Sutskever et al. 2014); two
+# also read a vector at every step, the last state (Cho et al. 2014) or the mean of the source.
+VARIANTS: dict[str, tuple[str, Values]] = {
+    "additive": ("additive attention", {"attention": "additive"}),
+    "last": ("last state only", {"attention": "none"}),
+    "last-every": ("last state at every step", {"attention": "none", "context_pool": "last"}),
+    "mean-every": ("mean at every step", {"attention": "none", "context_pool": "mean"}),
 }
 COPY: Values = {"corpus": "copy", "tokenizer": "word", "examples": 20_000}
 COPY_TRAIN: Values = {
@@ -100,20 +102,21 @@ def recipes(cell: str, score_names: Sequence[str]) -> Iterator[tuple[str, Values
 # bottleneck --------------------------------------------------------------------------------------------------------
 
 
-def copies(bench: Bench, lengths: Sequence[int]) -> None:
+def copies(bench: Bench, lengths: Sequence[int], variants: Sequence[str]) -> None:
     """Copies of random letters: how many a vector can represent."""
-    head("letters, up to", "attention", "exact match", "by number of letters", "seconds")
+    head("letters, up to", "decoder", "exact match", "by number of letters", "seconds")
     for length in lengths:
-        for attention, keys in ATTENTION.items():
+        for variant in variants:
+            name, keys = VARIANTS[variant]
             run = bench.trained(
-                f"copy-{length}-{slug(attention)}",
+                f"copy-{length}-{variant}",
                 model={"arch": "gru", **RECURRENT, **keys},
                 data={**COPY, "corpus_length": length},
                 train=COPY_TRAIN,
             )
             evaluation = evaluate_test_split(run)
             bins = (f"{span(bin_)}: {bin_['exact_match']:.2f}" for bin_ in evaluation.details["by_length"])
-            row(length, attention, f"{evaluation.scores['exact_match']:.3f}", ", ".join(bins), seconds(run))
+            row(length, name, f"{evaluation.scores['exact_match']:.3f}", ", ".join(bins), seconds(run))
 
 
 def evaluate_test_split(run: Run) -> Evaluation:
@@ -128,21 +131,22 @@ def span(bin_: Mapping[str, float]) -> str:
     return f"{bin_['from']}" if bin_["from"] == bin_["to"] else f"{bin_['from']} to {bin_['to']}"
 
 
-def longer_numbers(bench: Bench) -> None:
+def longer_numbers(bench: Bench, variants: Sequence[str]) -> None:
     """Train on numbers of up to four digits and evaluate longer ones."""
     columns = (f"{digits} digits: exact, chrF" for digits in UNSEEN_DIGITS)
-    head("attention", f"up to {SEEN_DIGITS} digits, unseen: exact, chrF", *columns, "seconds")
+    head("decoder", f"up to {SEEN_DIGITS} digits, unseen: exact, chrF", *columns, "seconds")
     files = [numbers(bench, digits) for digits in UNSEEN_DIGITS]
-    for attention, keys in ATTENTION.items():
+    for variant in variants:
+        name, keys = VARIANTS[variant]
         run = bench.trained(
-            f"numbers-{slug(attention)}",
+            f"numbers-{variant}",
             model={"arch": "gru", **RECURRENT, **keys},
             data={"corpus_length": SEEN_DIGITS},
             train=FAST,
         )
         scores_by_file = [run.scores["test"], *(run.evaluate(file).scores for file in files)]
         row(
-            attention,
+            name,
             *(f"{scores_['exact_match']:.3f}, {scores_['chrf']:.1f}" for scores_ in scores_by_file),
             seconds(run),
         )
@@ -156,11 +160,6 @@ def numbers(bench: Bench, digits: int) -> Path:
         "".join(f"{in_words(number, 'en')}\t{in_words(number, 'fr')}\n" for number in sampled), encoding="utf-8"
     )
     return path
-
-
-def slug(name: str) -> str:
-    """The name of a folder."""
-    return name.replace(",", "").replace(" ", "-")
 
 
 # multi30k ----------------------------------------------------------------------------------------------------------
@@ -235,6 +234,7 @@ def main() -> None:
     command = commands.add_parser("bottleneck", parents=[common])
     command.add_argument("--corpora", nargs="+", choices=["copy", "numbers"], default=["copy", "numbers"])
     command.add_argument("--lengths", type=int, nargs="+", default=[5, 10, 20, 30])
+    command.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
     command = commands.add_parser("multi30k", parents=[common])
     command.add_argument("data", type=Path, help="the folder of Multi30k")
     command.add_argument("--budget", type=float, default=1800, help="seconds of training (default: %(default)s)")
@@ -266,9 +266,9 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
     if options.command == "cells":
         compare_cells(bench, options.data, options)
     if options.command == "bottleneck" and "copy" in options.corpora:
-        copies(bench, options.lengths)
+        copies(bench, options.lengths, options.variants)
     if options.command == "bottleneck" and "numbers" in options.corpora:
-        longer_numbers(bench)
+        longer_numbers(bench, options.variants)
 
 
 if __name__ == "__main__":

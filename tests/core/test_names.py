@@ -35,6 +35,7 @@ KEYS = {
     "NORMS": ("model.norm", ()),
     "HEADS": ("model.head", ()),
     "POOLS": ("model.pool", ()),
+    "BRIDGES": ("model.bridge", ()),
     "CHARACTER_ENCODERS": ("model.characters", ("none",)),
     "TOKENIZERS": ("data.tokenizer", ()),
     "OPTIMIZERS": ("train.optimizer", ()),

@@ -9,12 +9,13 @@ from torch import nn
 
 from seqloom.core import names
 from seqloom.core.config.section import keys
-from seqloom.core.problem import ConfigError
+from seqloom.core.config.toml import to_toml
+from seqloom.core.problem import ArgumentError, ConfigError
 from seqloom.models import encoder_decoder
-from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_section
+from seqloom.models.encoder_decoder import AttentionDecoderKeys, EncoderDecoderKeys, encoder_section
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.attention_decoder import AttentionDecoder
-from seqloom.nn.bridges import CopyBridge
+from seqloom.nn.bridges import LastBridge, LastMapBridge, LearnedBridge, NoBridge
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.recurrent import Recurrent
@@ -146,12 +147,117 @@ def test_an_initial_state_without_effect_is_refused() -> None:
         assert "model.bridge none" in sentence
 
 
-def test_the_last_state_of_an_encoder_with_the_same_cell_is_copied() -> None:
-    """As in Sutskever et al. 2014: one direction, the same cell."""
-    model = build(arch="lstm", attention="none", bidirectional=False)
-    assert isinstance(model.decoder.bridge, CopyBridge)
-    assert not isinstance(build(arch="lstm", attention="none").decoder.bridge, CopyBridge)
+DEFAULT_BRIDGES: list[tuple[str, dict[str, Any]]] = [
+    # Without attention the encoder's final state, copied where it fits (Sutskever et al. 2014).
+    ("last", {"attention": "none", "bidirectional": False}),
+    ("last", {"attention": "none", "bidirectional": False, "depth": 2, "connection": "dense"}),
+    ("last", {"attention": "none", "bidirectional": False, "context_pool": "mean"}),
+    ("last-map", {"attention": "none"}),
+    ("last-map", {"attention": "none", "context_pool": "last"}),
+    ("last-map", {"attention": "none", "bidirectional": False, "encoder_depth": 2}),
+    ("last-map", {"attention": "none", "bidirectional": False, "encoder": "gru"}),
+    ("last-map", {"attention": "none", "encoder": "transformer"}),
+    # With attention as in older versions.
+    ("last", {"bidirectional": False}),
+    ("mean-map", {}),
+    ("mean-map", {"bidirectional": False, "encoder": "gru"}),
+    ("mean-map", {"bidirectional": False, "encoder_depth": 2}),
+    ("mean-map", {"encoder": "conv"}),
+    ("none", {"arch": "conv"}),
+    ("none", {"arch": "window", "attention": "none", "context_pool": "max"}),
+]
+
+
+@pytest.mark.parametrize(("bridge", "options"), DEFAULT_BRIDGES)
+def test_the_default_bridge_is_in_the_config(bridge: str, options: dict[str, Any]) -> None:
+    raw = {"task": "translate", "model": {"size": "tiny", "arch": "lstm", **options}}
+    config = experiment(raw)
+    assert keys(config.model, AttentionDecoderKeys).bridge == bridge
+    assert f'bridge = "{bridge}"' in to_toml(config)
+    model = build(**{"arch": "lstm", **options})
+    assert type(model.decoder.bridge) is BRIDGE_TYPES[bridge]
     check_training_and_decoding(model)
+    if "attention" not in options:  # as `source`, which older runs have
+        torch.manual_seed(1)
+        explicit = build(**{"arch": "lstm", **options, "bridge": bridge}).state_dict()
+        torch.manual_seed(1)
+        source = build(**{"arch": "lstm", **options, "bridge": "source"}).state_dict()
+        assert list(source) == list(explicit)
+        assert all(torch.equal(source[name], weight) for name, weight in explicit.items())
+
+
+BRIDGE_TYPES = {"last": LastBridge, "last-map": LastMapBridge, "mean-map": LearnedBridge, "none": NoBridge}
+
+
+@pytest.mark.parametrize("bridge", ["last", "last-map", "mean", "mean-map", "source"])
+@pytest.mark.parametrize("connection", ["plain", "residual"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_every_bridge_trains_and_decodes(bridge: str, connection: str, depth: int) -> None:
+    options = {"bidirectional": False, "connection": connection, "depth": depth, "dim": 64}
+    model = build(arch="lstm", attention="none", bridge=bridge, **options)
+    check_training_and_decoding(model)
+    assert largest_encoder_gradient(model) > 0
+
+
+@pytest.mark.parametrize("context_pool", ["last", "last-step"])
+def test_the_last_context_of_a_bidirectional_encoder_has_both_directions(context_pool: str) -> None:
+    model = build(arch="gru", attention="none", context_pool=context_pool).eval()
+    lengths = torch.tensor([7, 4])
+    memory, final = model.encoder(torch.randn(2, 7, 32), lengths)
+    c = model.decoder.start(memory, lengths, final)["context.pooled"]
+    backward = final["recurrent.0.backwards.reversed.hidden"] if context_pool == "last" else memory[[0, 1], [6, 3], 64:]
+    torch.testing.assert_close(c, torch.cat([final["recurrent.0.forwards.hidden"], backward], dim=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "an encoder that reads in both directions has one that is twice as wide as the decoder's"),
+        ({"encoder": "gru"}, "an encoder that reads in both directions has one that is twice as wide as the decoder's"),
+        ({"bidirectional": False, "encoder_depth": 2}, "the encoder has 2 layers and the decoder 1"),
+        ({"encoder": "conv"}, "conv has no state"),
+    ],
+)
+def test_a_final_state_that_can_not_be_copied_is_refused(options: dict[str, Any], message: str) -> None:
+    sentence = refusal(arch="lstm", attention="none", bridge="last", **options)
+    assert sentence.startswith(f"model.bridge last copies the encoder's final state, but {message}. ")
+    assert sentence.endswith("Give model.bridge last-map, which fits any encoder.")
+
+
+def test_a_state_of_another_cell_is_copied_if_its_shapes_fit() -> None:
+    options = {"arch": "gru", "attention": "none", "bridge": "last", "bidirectional": False}
+    check_training_and_decoding(build(encoder="rnn", **options))
+    with pytest.raises(ArgumentError, match=r"or use LastMapBridge \(last-map\)\.$"):
+        build(encoder="lstm", **options)
+
+
+def test_a_mean_of_another_width_is_refused() -> None:
+    sentence = refusal(arch="gru", attention="none", bridge="mean", size="small")
+    message = "model.bridge mean copies the mean of the encoder's outputs, which are 512 wide, to states of 256. "
+    assert sentence == f"{message}Give model.bridge mean-map, which fits any encoder."
+    dense = refusal(arch="gru", attention="none", bridge="mean", connection="dense", bidirectional=False)
+    assert "which are 96 wide, to states of 64" in dense
+
+
+@pytest.mark.parametrize("bridge", ["last", "last-map", "mean", "mean-map"])
+def test_a_bridge_to_a_decoder_without_a_state_is_refused(bridge: str) -> None:
+    sentence = refusal(arch="conv", bridge=bridge)
+    message = f"model.bridge {bridge} has no effect, because conv has no initial state that a source could set"
+    assert sentence == f"{message}. Leave it out."
+
+
+def test_the_description_says_what_the_decoder_knows_of_the_source() -> None:
+    for options, words in (
+        ({}, "no attention, initial state a learned map of the encoder's last"),
+        ({"bidirectional": False}, "no attention, initial state the encoder's last"),
+        (
+            {"context_pool": "last"},
+            "no attention, initial state a learned map of the encoder's last, the last of the source at every step",
+        ),
+        ({"context_pool": "max", "bridge": "none"}, "no attention, the max of the source at every step"),
+    ):
+        config = experiment({"task": "translate", "model": {"arch": "gru", "attention": "none", **options}})
+        assert config.describe_model().endswith(words)
 
 
 @pytest.mark.parametrize("arch", ["gru", "transformer"])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError, MissingMemory
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine, last_output
-from seqloom.nn.bridges import Bridge, CopyBridge, LearnedBridge, NoBridge
+from seqloom.nn.bridges import Bridge, LastBridge, LearnedBridge, NoBridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.dropout import Dropout
@@ -299,8 +299,9 @@ def test_a_decoder_without_a_memory_is_an_error() -> None:
     layer = decoder(contexts["before"]())
     with pytest.raises(MissingMemory, match=r"Begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
-    carried = AttentionDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), ConcatCombine(0, HIDDEN), CopyBridge())
-    assert complaint(lambda: carried.start(memory())).startswith("CopyBridge: the encoder's final state has nothing;")
+    body = Recurrent(GRU(X, HIDDEN))
+    carried = AttentionDecoder(body, NoContext(), ConcatCombine(0, HIDDEN), LastBridge(body, body))
+    assert complaint(lambda: carried.start(memory())).startswith("LastBridge: the encoder's final state has nothing;")
 
 
 def test_the_state_of_another_decoder_is_an_error() -> None:

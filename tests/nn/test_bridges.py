@@ -1,14 +1,25 @@
 """Bridges from the final state of every encoder to the initial state of every decoder."""
 
 from collections.abc import Callable
+from itertools import product
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import CopyBridge, LearnedBridge, NoBridge, choose_bridge
+from seqloom.nn.bridges import (
+    BRIDGES,
+    Bridge,
+    LastBridge,
+    LastMapBridge,
+    LearnedBridge,
+    MeanBridge,
+    NoBridge,
+    choose_bridge,
+)
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMCoupled
 from seqloom.nn.convolution import CausalConvolution, CenteredConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
@@ -21,6 +32,7 @@ from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.transformer import TransformerConfig, cross_decoder, encoder
 from seqloom.nn.window import Window
+from tests.nn.references import Array, final
 
 SIZE = 4  # of x, and of a direction's or a layer's output
 
@@ -43,24 +55,120 @@ def ragged(layer: Layer) -> tuple[Tensor, Tensor, State]:
 # Each bridge ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layer", [gru(), lstm(), Stack([lstm(), gru()])], ids=["gru", "lstm", "deep"])
-def test_a_copy_bridge_returns_the_state_of_the_encoder(layer: Layer) -> None:
-    memory, lengths, final = ragged(layer)
-    begun = CopyBridge()(layer, memory, lengths, final)
-    assert set(begun) == set(final)
-    assert all(begun[name] is final[name] for name in final)
-    assert begun.position.tolist() == [0, 0, 0]
-    assert begun.max_position == 0
+DEEP = list(product(("gru", "lstm"), (1, 2), (1, 2), ("plain", "residual", "dense")))
+every_deep_encoder = pytest.mark.parametrize(("cell", "directions", "depth", "connection"), DEEP)
+LENGTHS = torch.tensor([3, 5, 1, 0])
+
+
+def deep_encoder(cell: str, directions: int, depth: int, connection: str) -> Stack:
+    """Of input size 6, which is also the width of a bidirectional layer."""
+    layer = recurrent_stack(
+        cell, 6, 3, depth=depth, bidirectional=directions == 2, connection=connection, dropout=0.1, input_dropout=0.1
+    )
+    return layer.double().eval()
+
+
+def references(encoder: Stack, directions: int, connection: str, x: Tensor) -> list[tuple[list, Array, Array]]:
+    """The states of all layers, the outputs and the last output, for each row."""
+    cells = [module for module in encoder.modules() if isinstance(module, Cell)]
+    rows = zip(x.numpy(), LENGTHS.tolist(), strict=True)
+    return [final.deep(cells, directions, connection, row[:length]) for row, length in rows]
+
+
+def check_rows(bridge: Bridge, encoder: Layer, body: Layer, x: Tensor, expected: list[list[Array]]) -> None:
+    """The state equals the reference, tensor by tensor, row by row, and that of each row alone."""
+    memory, end = encoder(x, LENGTHS)
+    begun = bridge(body, memory, LENGTHS, end)
+    assert set(begun) == set(body.state_shapes())
+    assert (begun.position.tolist(), begun.max_position) == ([0] * len(x), 0)
+    for row, length in enumerate(LENGTHS.tolist()):
+        short = x[row : row + 1, : max(length, 1)]
+        memory, end = encoder(short, LENGTHS[row : row + 1])
+        alone = bridge(body, memory, LENGTHS[row : row + 1], end)
+        for name, values in zip(body.state_shapes(), expected[row], strict=True):
+            torch.testing.assert_close(begun[name][row], torch.from_numpy(values))
+            torch.testing.assert_close(alone[name][0], begun[name][row], rtol=0, atol=1e-14)
+
+
+def source() -> Tensor:
+    return torch.randn(len(LENGTHS), 5, 6, dtype=torch.float64)
+
+
+@every_deep_encoder
+def test_last_copies_the_final_state(cell: str, directions: int, depth: int, connection: str) -> None:
+    encoder, x = deep_encoder(cell, directions, depth, connection), source()
+    body = recurrent_stack(cell, 2, 3 * directions, depth=depth, connection=connection).double()
+    expected = [
+        [state[name] for state in states for name in state]
+        for states, _, _ in references(encoder, directions, connection, x)
+    ]
+    check_rows(LastBridge(encoder, body), encoder, body, x, expected)
 
 
 def test_with_a_copied_state_the_decoder_continues_the_encoder() -> None:
     """With equal weights and no context, source and target form one sequence."""
     layer = Stack([lstm(), lstm()]).double()
-    decoder = AttentionDecoder(layer, NoContext(), ConcatCombine(0, SIZE), CopyBridge())
+    decoder = AttentionDecoder(layer, NoContext(), ConcatCombine(0, SIZE), LastBridge(layer, layer))
     x = torch.randn(2, 9, SIZE, dtype=torch.float64)
-    memory, final = layer(x[:, :5])
-    y, _ = decoder(x[:, 5:], state=decoder.start(memory, final=final))
+    memory, end = layer(x[:, :5])
+    y, _ = decoder(x[:, 5:], state=decoder.start(memory, final=end))
     torch.testing.assert_close(y, layer(x)[0][:, 5:])
+
+
+@pytest.mark.parametrize("to_cell", ["gru", "lstm"])
+@pytest.mark.parametrize("to_depth", [1, 2])
+@every_deep_encoder
+def test_last_map_maps_the_final_state_of_each_layer_or_of_the_top(
+    cell: str, directions: int, depth: int, connection: str, to_cell: str, to_depth: int
+) -> None:
+    encoder, x = deep_encoder(cell, directions, depth, connection), source()
+    body = recurrent_stack(to_cell, 2, 4, depth=to_depth, connection=connection).double()
+    bridge = LastMapBridge(encoder, body).double()
+    expected = []
+    for states, _, _ in references(encoder, directions, connection, x):
+        states = states if depth == to_depth else [states[-1]] * to_depth
+        names = ("hidden", "cell") if to_cell == "lstm" else ("hidden",)
+        vectors = [state.get(name, state["hidden"]) for state in states for name in names]
+        expected.append([mapped(linear, e) for linear, e in zip(bridge.maps.values(), vectors, strict=True)])
+    check_rows(bridge, encoder, body, x, expected)
+
+
+def mapped(linear: nn.Module, e: Array) -> Array:
+    """tanh(W e + b)"""
+    return np.tanh(linear.weight.detach().numpy() @ e + linear.bias.detach().numpy())
+
+
+def mean(y: Array) -> Array:
+    return y.sum(axis=0) / max(len(y), 1)
+
+
+@every_deep_encoder
+def test_mean_and_mean_map(cell: str, directions: int, depth: int, connection: str) -> None:
+    encoder, x = deep_encoder(cell, directions, depth, connection), source()
+    means = [mean(y) for _, y, _ in references(encoder, directions, connection, x)]
+    body = recurrent_stack(cell, 2, encoder.output_size, depth=2).double()
+    zeros = [np.zeros(encoder.output_size)] if cell == "lstm" else []  # c_0
+    check_rows(MeanBridge(encoder, body), encoder, body, x, [[c, *zeros, c, *zeros] for c in means])
+    bridge = BRIDGES["mean-map"](encoder, body).double()
+    check_rows(bridge, encoder, body, x, [[mapped(linear, c) for linear in bridge.maps.values()] for c in means])
+
+
+@pytest.mark.parametrize("encoder", [CenteredConvolution(6, 4, kernel_size=3), Identity(6)], ids=["conv", "identity"])
+def test_last_map_reads_the_last_output_of_an_encoder_without_a_state(encoder: Layer) -> None:
+    encoder, body, x = encoder.double(), Stack([lstm(), gru()]).double(), source()
+    bridge = LastMapBridge(encoder, body).double()
+    ends = [encoder(x[row : row + 1, :n])[0][0, -1].detach().numpy() if n else None for row, n in enumerate(LENGTHS)]
+    ends = [np.zeros(encoder.output_size) if y is None else y for y in ends]
+    check_rows(bridge, encoder, body, x, [[mapped(linear, y) for linear in bridge.maps.values()] for y in ends])
+
+
+def test_directions_may_have_different_cells() -> None:
+    encoder, body = Bidirectional(gru(), lstm()), Recurrent(LSTM(2, 3))
+    memory, lengths, end = ragged(encoder)
+    bridge = LastMapBridge(encoder, body)
+    assert [linear.in_features for linear in bridge.maps.values()] == [2 * SIZE, SIZE]
+    begun = bridge(body, memory, lengths, end)
+    torch.testing.assert_close(begun["cell"], bridge.maps["cell"](end["backwards.reversed.cell"]).tanh())
 
 
 @pytest.mark.parametrize(
@@ -121,7 +229,7 @@ different = {
 
 @pytest.mark.parametrize("pair", same.values(), ids=same)
 def test_the_state_is_copied_if_cells_sizes_and_depth_agree(pair) -> None:
-    assert isinstance(choose_bridge(*pair()), CopyBridge)
+    assert isinstance(choose_bridge(*pair()), LastBridge)
 
 
 @pytest.mark.parametrize("pair", different.values(), ids=different)
@@ -194,23 +302,49 @@ def test_every_encoder_works_with_every_decoder(encode, decode) -> None:
 # Bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_a_state_that_can_not_be_copied_is_an_error() -> None:
-    memory, lengths, final = ragged(gru())
-    for body, state, actual, expected in (
-        (gru(), None, "nothing", "[[3, 4]]"),
-        (lstm(), final, "the shapes [[3, 4]]", "[[3, 4], [3, 4]]"),
-        (Recurrent(GRU(4, 5)), final, "the shapes [[3, 4]]", "[[3, 5]]"),
-        (gru(), final.select(torch.tensor([0])), "the shapes [[1, 4]]", "[[3, 4]]"),
+def test_states_of_other_shapes_can_not_be_copied() -> None:
+    for layer, body, actual, expected in (
+        (gru(), lstm(), "[[[4]]]", "[[[4], [4]]]"),
+        (gru(), Recurrent(GRU(4, 5)), "[[[4]]]", "[[[5]]]"),
+        (gru(), Stack([gru(), gru()]), "[[[4]]]", "[[[4]], [[4]]]"),
+        (Bidirectional(gru(), gru()), gru(), "[[[8]]]", "[[[4]]]"),
+        (Identity(SIZE), gru(), "[]", "[[[4]]]"),
     ):
         with pytest.raises(ArgumentError) as caught:
-            CopyBridge()(body, memory, lengths, state)
-        message = f"CopyBridge: the encoder's final state has {actual}; expected the shapes {expected}"
-        assert str(caught.value) == f"{message}, as the decoder's body has; or use LearnedBridge."
+            LastBridge(layer, body)
+        message = f"LastBridge: the encoder's final state has the shapes {actual}; expected the shapes {expected}"
+        assert str(caught.value) == f"{message}, as the decoder's body has; or use LastMapBridge (last-map)."
+
+
+def test_a_mean_of_another_width_can_not_be_copied() -> None:
+    for layer, body, widths in (
+        (Bidirectional(gru(), gru()), Stack([gru(), gru()]), "[4, 4]"),
+        (gru(), Window(SIZE, width=2), "[]"),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            MeanBridge(layer, body)
+        message = f"MeanBridge: the decoder's body has states of the widths {widths}; expected {layer.output_size}"
+        assert str(caught.value) == f"{message}, the width of the encoder's outputs; or use LearnedBridge (mean-map)."
+
+
+@pytest.mark.parametrize("kind", [LastBridge, LastMapBridge])
+def test_a_final_state_of_another_encoder_is_an_error(kind: type[Bridge]) -> None:
+    memory, lengths, final = ragged(lstm())
+    bridge = kind(lstm(), lstm())
+    for state, actual in (
+        (None, "nothing"),
+        (ragged(gru())[2], "State(hidden [3, 4]; max_position 5)"),
+        (final.select(torch.tensor([0])), "State(hidden [1, 4], cell [1, 4]; max_position 3)"),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            bridge(lstm(), memory, lengths, state)
+        message = f"{kind.__name__}: the encoder's final state has {actual}; expected hidden, cell with 3 rows."
+        assert str(caught.value) == message
 
 
 def test_the_state_is_copied_by_order_whatever_the_names_of_layers() -> None:
     encoder, body = Recurrent(GRU(3, 4)), recurrent_stack("gru", 5, 4)
-    assert isinstance(choose_bridge(encoder, body), CopyBridge)
+    assert isinstance(choose_bridge(encoder, body), LastBridge)
     memory, final = encoder(torch.randn(2, 6, 3))
-    begun = CopyBridge()(body, memory, torch.tensor([6, 6]), final)
+    begun = LastBridge(encoder, body)(body, memory, torch.tensor([6, 6]), final)
     assert torch.equal(begun["0.hidden"], final["hidden"])

@@ -2,16 +2,24 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seqloom
+from seqloom.api import start
+from seqloom.core.run_format import EXPERIMENT, read_manifest, sha256, write_manifest
+from seqloom.models.encoder_decoder import build_decoder, build_encoder
+from seqloom.nn.bridges import LastBridge, LearnedBridge
+from seqloom.nn.pooling import LastPool, LastStepPool
+from seqloom.runs.folder import save_best
 from seqloom.runs.run import Run
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import experiment, read_config
 from seqloom.training.session import Session
 from tests.runs.small import assert_close
+from tests.training.small import tiny
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TASKS = ("classify", "translate", "tag", "language")
@@ -79,3 +87,41 @@ def test_data_do_not_depend_on_the_seed_of_the_run(tmp_path: Path, monkeypatch: 
         return [bytes(split["texts"][row]) for row in range(len(split))]
 
     assert rows(1, 1) == rows(2, 1) != rows(1, 2)
+
+
+LAST = {
+    "classify": ({"pool": "last-step"}, "head.pool"),
+    "translate": ({"attention": "none", "context_pool": "last-step"}, "decoder.context.pool"),
+}
+
+
+@pytest.mark.parametrize("task", LAST)
+def test_last_was_the_last_step_of_both_directions(task: str, tmp_path: Path) -> None:
+    """In runs of format 1. Their weights were trained with it, and they say so when they are continued."""
+    model, pool = LAST[task]
+    folder, texts = tmp_path / "run", ["one", "two", "three"]
+    expected = start(tiny(task, model=model, train={"steps": 2, "validate_every": 2}), folder).predict(texts)
+    config = (folder / EXPERIMENT).read_text()
+    assert config.count('"last-step"') == 1
+    (folder / EXPERIMENT).write_text(config.replace('"last-step"', '"last"'))
+    manifest = read_manifest(folder)
+    files = {**manifest.files, EXPERIMENT: sha256(folder / EXPERIMENT)}
+    for number, kind in ((2, LastPool), (1, LastStepPool)):
+        write_manifest(folder, replace(manifest, format=number, files=files))
+        assert type(seqloom.load(folder).model.get_submodule(pool)) is kind
+    assert seqloom.load(folder).predict(texts) == expected
+    save_best(folder, seqloom.load(folder).model)
+    assert read_manifest(folder).format == 1
+    assert type(seqloom.load(folder).model.get_submodule(pool)) is LastStepPool
+
+
+def test_the_initial_state_of_an_older_decoder_is_that_of_its_bridge(tmp_path: Path) -> None:
+    """`source`: a copy where encoder and decoder agree, otherwise a map of the mean."""
+    for bidirectional, kind in ((True, LearnedBridge), (False, LastBridge)):
+        (tmp_path / EXPERIMENT).write_text(
+            f"task = 'translate'\n[model]\narch = 'gru'\nattention = 'none'\nbridge = 'source'\n"
+            f"bidirectional = {str(bidirectional).lower()}\n"
+        )
+        config = experiment(read_config(tmp_path / EXPERIMENT, run_format=1))
+        encoder = build_encoder(config.model, 8, max_length=9)
+        assert type(build_decoder(config.model, encoder, 8).bridge) is kind

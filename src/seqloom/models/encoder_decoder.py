@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from seqloom.core import names
 from seqloom.core.config.section import AllBut, OneOf, Section, Values, key, keys
 from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.wording import counted
 from seqloom.models.family import Depth, Family, tied_conflicts
-from seqloom.models.layer_builder import CUSTOM, Unnamed
+from seqloom.models.layer_builder import CUSTOM, Custom, Unnamed
 from seqloom.models.registry import ARCHITECTURES
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from seqloom.nn.vision import ImageStem
 
 NO_ENCODER = "none"
+
+# What the decoder knows of the source without attention, in the description of a model.
+INITIAL_STATES = {
+    "last": "the encoder's last",
+    "last-map": "a learned map of the encoder's last",
+    "mean": "the mean of the source",
+    "mean-map": "a learned map of the mean of the source",
+    "source": "from the source",
+}
 
 
 class EncoderDecoderKeys(Section):
@@ -61,10 +71,13 @@ class AttentionDecoderKeys(EncoderDecoderKeys):
     context_input: Literal["every", "first"] = key(
         "every", "Whether every step reads the context vector, or only the first."
     )
-    bridge: Literal["source", "none"] = key(
-        "source",
-        "Whether the source sets the decoder's initial state; with none, the decoder knows the source only "
-        "through the context vector.",
+    bridge: names.Bridge = key(
+        ...,
+        "How the source sets the decoder's initial state: the encoder's final state (last; of both directions, "
+        "[forward at the end; backward at the start]) or the mean of its outputs (mean), each of them also through a "
+        "learned tanh layer, which fits any sizes (last-map, mean-map); or not at all (none). source, of older runs: "
+        "last if the encoder reads one way and has the decoder's cell and depth, otherwise mean-map. Default without "
+        "attention: last if the shapes fit, otherwise last-map.",
     )
     input_feeding: bool = key(False, "Whether a step also reads the previous step's output (Luong 2015).")
 
@@ -100,6 +113,42 @@ def defaults(family: type[Family], values: Values) -> Values:
     if AttentionDecoderKeys in model_keys(family):
         result["combine"] = "tanh" if values.get("tied") else "concatenation"  # tanh gives the embedding's width
     return result
+
+
+def fill(family: type[Family], values: Values) -> Values:
+    """The values, completed by the defaults that depend on defaults of other keys."""
+    own: Values = {"encoder": values["arch"], "encoder_depth": values["depth"]}
+    result = own | {name: value for name, value in values.items() if name not in own or value is not None}
+    if AttentionDecoderKeys in model_keys(family) and result.get("bridge") is None:
+        result["bridge"] = default_bridge(family, result)
+    return result
+
+
+def default_bridge(family: type[Family], values: Values) -> str:
+    """The encoder's final state where it is all that the decoder knows of the source, or where it can be copied.
+
+    With attention otherwise the mean of the encoder's outputs, or `source` if only the built layers tell what fits.
+    """
+    if not family.has_initial_state:
+        return "none"
+    fits = final_state_fits(family, values)
+    if values.get("attention") == "none":
+        return "last" if fits else "last-map"
+    if fits is None or issubclass(family, Custom):
+        return "source"
+    return "last" if fits else "mean-map"
+
+
+def final_state_fits(family: type[Family], values: Values) -> bool | None:
+    """Whether the encoder's final state has the shapes of the decoder's; None if only the built layers tell."""
+    encoder = values["encoder"]
+    if encoder == values["arch"]:
+        return str(values["encoder_depth"]) == str(values["depth"]) and family.copies_state(values)
+    if encoder == NO_ENCODER:
+        return False
+    other = ARCHITECTURES[encoder].family if isinstance(encoder, str) and encoder in ARCHITECTURES else None
+    # Another cell of the same family has another state.
+    return False if other is not None and (issubclass(family, other) or not other.has_initial_state) else None
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -147,6 +196,38 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
         message = f"without attention and {context_pool} a decoder sees its source only through"
         both = f"{KeyName('model.encoder')} and {KeyName('model.bridge')}"
         yield conflict("model.context_pool", f"{message} {both}", "Set both, or one of the others")
+    yield from bridge_conflicts(section, own)
+
+
+def bridge_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[Problem]:
+    """A bridge without effect, and final states that can't be copied, as far as they are known before building."""
+    bridge = KeyName("model.bridge", own.bridge)
+    if own.bridge in ("none", "source"):
+        return
+    if not section.has_initial_state:
+        message = f"{bridge} has no effect, because {section.arch} has no initial state that a source could set"
+        yield conflict("model.bridge", message, "Leave it out")
+    advice = f"Give {KeyName('model.bridge', f'{own.bridge}-map')}, which fits any encoder"
+    if own.bridge == "last" and (reason := reason_not_to_copy(section, own)):
+        yield conflict("model.bridge", f"{bridge} copies the encoder's final state, but {reason}", advice)
+    if own.bridge == "mean" and is_same_family(section, own.encoder):
+        encoder = encoder_of_family(section, own)
+        if encoder.output_width != section.hidden_width:
+            message = f"{bridge} copies the mean of the encoder's outputs, which are {encoder.output_width} wide"
+            yield conflict("model.bridge", f"{message}, to states of {section.hidden_width}", advice)
+
+
+def reason_not_to_copy(section: Family, own: AttentionDecoderKeys) -> str:
+    """Why the encoder's final state has not the shapes of the decoder's; empty if it may have them."""
+    if own.encoder == NO_ENCODER:
+        return "there is no encoder"
+    if own.encoder in ARCHITECTURES and not ARCHITECTURES[own.encoder].family.has_initial_state:
+        return f"{own.encoder} has no state"
+    if own.encoder_depth != section.depth:
+        return f"the encoder has {counted(own.encoder_depth, 'layer')} and the decoder {section.depth}"
+    if is_same_family(section, own.encoder) and section.copies_state(dict(section)) is False:
+        return "an encoder that reads in both directions has one that is twice as wide as the decoder's"
+    return ""
 
 
 def has_bridge(own: EncoderDecoderKeys) -> bool:
@@ -180,11 +261,16 @@ def encoder_section(section: Family, max_length: int) -> Family | None:
         return None
     values: Values = {"arch": own.encoder, "depth": own.encoder_depth}
     if is_same_family(section, own.encoder):
-        return section.model_copy(update=values | section.encoder_changes())
+        return encoder_of_family(section, own)
     family = ARCHITECTURES[own.encoder].family
     shared = {name: getattr(section, name) for name in ("size", "dim", "dropout", "word_dropout", "init")}
     sizes, changes = family.sizes[section.size], family.encoder_values(max_length)
     return family.model_validate({**sizes, **shared, **values, **changes})
+
+
+def encoder_of_family(section: Family, own: EncoderDecoderKeys) -> Family:
+    """The config of an encoder of the decoder's family."""
+    return section.model_copy(update={"arch": own.encoder, "depth": own.encoder_depth} | section.encoder_changes())
 
 
 def build(
@@ -230,7 +316,7 @@ def build_encoder(section: Family, width: int, max_length: int) -> "Layer":
 def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
     """The decoder: with cross-attention if its family has it, otherwise causal layers with a context."""
     from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-    from seqloom.nn.bridges import NoBridge, choose_bridge
+    from seqloom.nn.bridges import BRIDGES
 
     memory = encoder.output_size
     if section.cross_attends:
@@ -245,24 +331,28 @@ def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
         input_size += output if is_tanh else memory * own.has_context + section.hidden_width
     changes = section.decoder_changes(own_initial_state=not has_bridge(own))
     body = section.model_copy(update=changes).build(input_size, causal=True)
-    hidden, context = body.output_size, build_context(own, body.output_size, memory)
+    hidden, context = body.output_size, build_context(own, body.output_size, encoder)
     return AttentionDecoder(
         body,
         context,
         TanhCombine(context.size, hidden, output) if is_tanh else ConcatCombine(context.size, hidden),
-        choose_bridge(encoder, body) if has_bridge(own) else NoBridge(),
+        BRIDGES[own.bridge](encoder, body),
         context_input=own.context_input if context.feeds_body else "every",
         input_feeding=own.input_feeding,
     )
 
 
-def build_context(own: AttentionDecoderKeys, hidden: int, memory: int) -> "Context":
+def build_context(own: AttentionDecoderKeys, hidden: int, encoder: "Layer") -> "Context":
     """The layer that computes the context vector."""
     from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
+    from seqloom.nn.pooling import POOLS
     from seqloom.nn.scores import SCORES, Gaussian
 
+    memory = encoder.output_size
     if own.attention == "none":
-        return NoContext() if own.context_pool == "none" else PooledContext(memory, own.context_pool)
+        if own.context_pool == "none":
+            return NoContext()
+        return PooledContext(memory, POOLS[own.context_pool].over(encoder))
     kind = AttentionBefore if own.attend == "before" else AttentionAfter
     if own.attention == "gaussian":  # the width keeps scores from growing with the dimension
         return kind(hidden, memory, Gaussian(hidden, memory, width=hidden**0.25))
@@ -279,4 +369,8 @@ def describe(section: Family) -> str:
         words.append("read in both directions")
     if isinstance(own, AttentionDecoderKeys):
         words.append("no attention" if own.attention == "none" else f"{own.attention} attention")
+        if own.attention == "none" and own.bridge in INITIAL_STATES:
+            words.append(f"initial state {INITIAL_STATES[own.bridge]}")
+        if own.attention == "none" and own.context_pool != "none":
+            words.append(f"the {own.context_pool} of the source at {own.context_input} step")
     return ", ".join(words)

@@ -115,6 +115,12 @@ class Family(Section):
         return {"lr": 2e-3, "optimizer": "adam"}
 
     @classmethod
+    def copies_state(cls, values: Values) -> bool | None:
+        """Whether an encoder of this family ends in a state of the shapes of its decoder's, at the same `arch` and
+        `depth`; None if only the built layers tell. `values` are those of keys, before they are validated."""
+        return None if cls.has_initial_state else False
+
+    @classmethod
     def encoder_values(cls, max_length: int) -> Values:
         """Values for keys of an encoder whose decoder is of another family; `max_length` is the source's."""
         return {}
@@ -150,7 +156,7 @@ class Family(Section):
 
     @property
     def output_width(self) -> int:
-        """The width of the output of its layers, in one direction."""
+        """The width of the output of its layers."""
         return self.dim
 
     @property

@@ -58,6 +58,10 @@ class Recurrent(Family):
         return {"bidirectional": use is not Use.GENERATE}  # in an encoder-decoder, of the encoder
 
     @classmethod
+    def copies_state(cls, values: Values) -> bool:
+        return not values["bidirectional"]  # its state is twice as wide
+
+    @classmethod
     def encoder_values(cls, max_length: int) -> Values:
         return {"bidirectional": True}
 
@@ -70,8 +74,9 @@ class Recurrent(Family):
             yield conflict(
                 "model.bidirectional", f"{message}, so it can't generate text token by token", "Leave it out"
             )
-        output = self.hidden * (2 if self.bidirectional else 1)
-        if self.connection == "residual" and self.depth == 1 and self.dim != output:  # no layer keeps its width
+        if (
+            self.connection == "residual" and self.depth == 1 and self.dim != self.layer_width
+        ):  # no layer keeps its width
             message = f"{KeyName('model.connection', 'residual')} needs a layer that keeps its width"
             advice = f"Give {KeyName('model.depth')} 2 or more, or {KeyName('model.dim')} as wide as the layer's output"
             yield conflict("model.connection", message, advice)
@@ -83,8 +88,13 @@ class Recurrent(Family):
             yield conflict("model.initial_state", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
 
     @property
+    def layer_width(self) -> int:
+        """The width of the output of one layer."""
+        return self.hidden * (2 if self.bidirectional else 1)
+
+    @property
     def output_width(self) -> int:
-        return self.dim + self.depth * self.hidden if self.connection == "dense" else self.hidden
+        return self.dim + self.depth * self.layer_width if self.connection == "dense" else self.layer_width
 
     @property
     def hidden_width(self) -> int:

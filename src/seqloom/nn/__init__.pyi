@@ -7,8 +7,8 @@ from seqloom.nn.attention_decoder import (
     TanhCombine as TanhCombine,
 )
 from seqloom.nn.bridges import (
-    Bridge as Bridge, CopyBridge as CopyBridge, LearnedBridge as LearnedBridge, NoBridge as NoBridge,
-    choose_bridge as choose_bridge,
+    BRIDGES as BRIDGES, Bridge as Bridge, LastBridge as LastBridge, LastMapBridge as LastMapBridge,
+    LearnedBridge as LearnedBridge, MeanBridge as MeanBridge, NoBridge as NoBridge, choose_bridge as choose_bridge,
 )
 from seqloom.nn.cells import CELLS as CELLS
 from seqloom.nn.cells.cell import Cell as Cell
@@ -59,8 +59,8 @@ from seqloom.nn.normalization import (
     NORMS as NORMS, PlainLayerNorm as PlainLayerNorm, RMSNorm as RMSNorm,
 )
 from seqloom.nn.pooling import (
-    AttentionPool as AttentionPool, LastPool as LastPool, MaxPool as MaxPool, MeanPool as MeanPool, POOLS as POOLS,
-    Pool as Pool,
+    AttentionPool as AttentionPool, LastPool as LastPool, LastStepPool as LastStepPool, MaxPool as MaxPool,
+    MeanPool as MeanPool, POOLS as POOLS, Pool as Pool,
 )
 from seqloom.nn.positions import (
     LearnedPositions as LearnedPositions, POSITIONS as POSITIONS, Rotary as Rotary, Sinusoidal as Sinusoidal,

@@ -3,7 +3,10 @@
 Bahdanau 2014    c_t = context(s_{t−1});       s_t = body([x_t; c_t]);      y_t = [c_t; s_t]
 Luong 2015       s_t = body([x_t; y_{t−1}]);   c_t = context(s_t);          y_t = tanh(W_c [c_t; s_t])
 Cho 2014         c = pool(memory);             s_t = body([x_t; c]);        y_t = [c; s_t]
-Sutskever 2014   s_0 = bridge(memory);         s_t = body(x_t);             y_t = s_t
+Sutskever 2014                                 s_t = body(x_t);             y_t = s_t
+
+The bridge computes s_0: the encoder's final state (Sutskever), a map of it (tanh(W ←h_1), Bahdanau; tanh(W h_n), Cho),
+or another (`bridges.py`).
 """
 
 from abc import ABC, abstractmethod

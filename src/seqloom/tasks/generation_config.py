@@ -67,8 +67,9 @@ class GenerationConfig(Experiment):
 
     @classmethod
     def fill_model(cls, model: Values, explicit: Values) -> Values:
-        own = {"encoder": model["arch"], "encoder_depth": model["depth"]}  # also where the config has none
-        return own | {name: value for name, value in model.items() if name not in own or value is not None}
+        family = cls.sections()["model"]
+        assert issubclass(family, Family)
+        return encoder_decoder.fill(family, model)
 
     @classmethod
     def decode_defaults(cls, data: Values, explicit: Values) -> Values:

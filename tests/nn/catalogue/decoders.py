@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import Bridge, CopyBridge, LearnedBridge, NoBridge
+from seqloom.nn.bridges import Bridge, LastBridge, LearnedBridge, NoBridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMPeephole
 from seqloom.nn.convolution import CausalConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
@@ -76,7 +76,7 @@ def learned_bridge(body: Layer) -> Bridge:
 
 
 def copy_bridge(body: Layer) -> Bridge:
-    return CopyBridge()
+    return LastBridge(body, body)
 
 
 def no_bridge(body: Layer) -> Bridge:

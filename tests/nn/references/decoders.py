@@ -122,7 +122,7 @@ class Body:
     def first(self, decoder: nn.Module, name: str, memory: Array, final: dict[str, Array] | None) -> Array:
         """s_0: the final state of the encoder, or tanh(W pool(m) + b), or zeros."""
         bridge = decoder.bridge
-        if type(bridge).__name__ == "CopyBridge":
+        if type(bridge).__name__ == "LastBridge":
             return final[name]
         if type(bridge).__name__ == "LearnedBridge":
             linear = bridge.maps[name.replace(".", "/")]
