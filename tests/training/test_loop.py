@@ -109,7 +109,7 @@ def test_the_loss_at_the_last_step_has_no_gradient_elsewhere() -> None:
 
 @pytest.mark.parametrize(("at", "steps"), [("last", "last"), ("every", "all")])
 def test_classification_may_have_the_loss_at_every_step_or_the_last(at: str, steps: str) -> None:
-    trainer = tiny_session("classify", model={**EXACT, "pool": "last"}, train={"loss_at": at}).trainer([])
+    trainer = tiny_session("classify", model={**EXACT, "pool": "last-step"}, train={"loss_at": at}).trainer([])
     batch = next(b for b in map(trainer.task.batch, trainer.items) if b.lengths is not None and b.lengths.min() > 1)
     assert batch.lengths is not None
     output = trainer.task.step(trainer.model, batch, None, 0.0)

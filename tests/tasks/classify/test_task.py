@@ -88,6 +88,33 @@ def test_a_multilabel_run_may_have_the_loss_at_every_step(tmp_path: Path) -> Non
     assert start(chosen, tmp_path / "run").scores["valid"]["loss"] > 0
 
 
+@pytest.mark.parametrize(("bidirectional", "goes_with"), [(True, "last-step"), (False, "last")])
+def test_the_loss_at_every_step_goes_with_a_pool_of_one_step(bidirectional: bool, goes_with: str) -> None:
+    """[→y_n; ←y_1] of a bidirectional model is the output of no step."""
+    model, train = {"arch": "gru", "bidirectional": bidirectional}, {"loss_at": "every"}
+    for pool in ("last", "last-step", "mean"):
+        raw = {"task": "classify", "model": {**model, "pool": pool}, "train": train}
+        if pool in (goes_with, "last-step"):
+            assert experiment(raw)
+            continue
+        with pytest.raises(ConfigError) as caught:
+            experiment(raw)
+        message = "train.loss_at every predicts the class at each step, which goes with model.pool"
+        assert str(caught.value) == f"{message} {goes_with}, not {pool}."
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_the_last_outputs_of_a_bidirectional_model_are_those_of_both_directions(
+    multilabel: bool, tmp_path: Path
+) -> None:
+    model = {"pool": "last"}
+    task = Session.prepare(
+        multilabel_config(tmp_path, model=model) if multilabel else tiny("classify", model=model)
+    ).task
+    pool = task.build().get_submodule("head.pool")  # type: ignore[attr-defined]
+    assert pool.directions == [(False, 64), (True, 64)]
+
+
 def test_the_report_is_complete_and_agrees_with_the_scores(tmp_path: Path) -> None:
     run = start(tiny("classify"), tmp_path / "run")
     report = read_report(tmp_path / "run")
