@@ -9,6 +9,7 @@ from typing import Any
 
 import seqloom
 from seqloom.runs.run import Run
+from seqloom.tasks.metrics.registry import readable
 from seqloom.training.events import Event, Valid
 
 
@@ -50,7 +51,9 @@ class Bench:
 def progress(event: Event) -> None:
     """Print the scores of each validation to standard error."""
     if isinstance(event, Valid):
-        scores = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "chrf", "exact_match"))
+        scores = ", ".join(
+            f"{readable(name)} {event.scores[name]:.4g}" for name in ("loss", "bleu", "chrf", "exact_match")
+        )
         print(f"  step {event.step}: {scores}", file=sys.stderr, flush=True)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 import seqloom
+from seqloom.tasks.metrics.registry import readable
 
 # nanoGPT's CPU-sized character model: 4 layers, 4 heads, width 128, context 64, batch 12, 2,000 steps, no dropout.
 NANO = {
@@ -126,9 +127,9 @@ def row(name: str, spec: dict[str, Any], data: Path, seed: int, keep: Path | Non
     if keep is None:
         shutil.rmtree(out.parent)
     suffix = f"   literature {spec['literature']}" if spec["literature"] else ""
-    best = f"{scores['chosen_by']} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
+    best = f"{readable(scores['chosen_by'])} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
     return (
-        f"{name:24s} {split} {score} {scores[split][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
+        f"{name:24s} {split} {readable(score)} {scores[split][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
         f"   (validation: {best}){suffix}"
     )
 

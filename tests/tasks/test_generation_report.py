@@ -20,7 +20,7 @@ def test_a_translation_report_has_signatures_lengths_and_the_worst_examples_firs
     html = read_report(translate(tmp_path / "run")).html()
     text = read(html).text
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in text
-    assert "Quality by length: score by source tokens. BLEU: 4 points, from 98.01 to 70.29" in html
+    assert "Quality by length: BLEU, chrF by source tokens. BLEU: 4 points, from 98.01 to 70.29" in html
     assert "13 to 20: 69" in text
     assert "9 of these 12 differ from the reference." in text
     first = html.index("<mark>quatre-vingt-dix</mark> <mark>neuf</mark>")
@@ -145,7 +145,7 @@ def test_evaluate_prints_remarks_signatures_and_bins() -> None:
     assert cut.text == "2 answers not ended: the maximum length was reached (--max-length, or the limit of the model)"
     assert isinstance(note, Remark)
     assert note.label == "note"
-    assert signature == Remark("bleu", "nrefs:1")
+    assert signature == Remark("BLEU", "nrefs:1")
     assert isinstance(table, Table)
     assert table.header == ("source tokens", "sentences", "BLEU", "chrF", "exact match")
     assert table.rows == (("3 to 7", 2, 0.0, 50.0, 0.5),)

@@ -37,6 +37,16 @@ def test_a_logarithmic_axis_covers_its_values(values: list[float], count: int) -
     assert all(axis.low * 0.99 <= value <= axis.high * 1.01 for value in values if drawable(value, log=True))
 
 
+@given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=6), high=st.sampled_from([1.0, 100.0]), log=st.booleans())
+def test_a_bounded_axis_covers_its_values_and_ends_at_the_bounds(shares: list[float], high: float, log: bool) -> None:
+    values, bounds = [share * high for share in shares], (0.0, high)
+    for count in range(3, 9):
+        axis = (log_axis if log else linear_axis)(values, count).within(bounds)
+        check(axis, values)
+        assert 0 <= axis.low < axis.high <= high or (log and axis.low >= high)
+        assert all(axis.low <= value <= axis.high for value in values if value > 1e-90 or not log)
+
+
 @given(low=numbers, high=numbers)
 def test_an_exact_axis_is_never_empty(low: float, high: float) -> None:
     axis = exact_axis(low, high)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seqloom.cli.console import TimedSpinner, is_live, print_labeled
-from seqloom.tasks.metrics.registry import readable
+from seqloom.tasks.metrics.registry import SCORE_INFO, readable, score_info
 from seqloom.training.events import Average, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
 from seqloom.views.format import rounded
 
@@ -25,10 +25,6 @@ INTERVAL = 10.0  # seconds between lines without a terminal
 MAX_SKIPS = 5  # skipped steps that are reported one by one; after them, every tenth is
 GAP = 2  # columns between the fields of the line
 MIN_BAR, MAX_BAR = 8, 26  # columns
-# Scores in the order in which they are printed, and scores that only the report shows.
-SHOWN = "exact_match bleu bleu_1 bleu_4 chrf accuracy span_f1 micro_f1 macro_f1 perplexity".split()  # noqa: SIM905
-SHOWN += ["bits_per_character", "loss"]
-HIDDEN = "token_accuracy sentence_accuracy span_precision span_recall span_macro_f1 bleu_2 bleu_3".split()  # noqa: SIM905
 
 
 class Progress:
@@ -169,9 +165,9 @@ def format_scores(scores: dict[str, float]) -> str:
     'accuracy 0.9742, macro F1 0.97, loss 0.1'
     """
     equal = {"micro_f1": scores.get("accuracy"), "macro_f1": scores.get("macro_f1") if "span_f1" in scores else None}
-    names = [*SHOWN, *(name for name in scores if name not in (*SHOWN, *HIDDEN))]
-    names = [name for name in names if name in scores and scores[name] != equal.get(name)]
-    return ", ".join(f"{readable(name)} {rounded(scores[name])}" for name in names)
+    keys = [key for key in (*SCORE_INFO, *scores) if key in scores and score_info(key).in_lines]
+    shown = (key for key in dict.fromkeys(keys) if scores[key] != equal.get(key))
+    return ", ".join(f"{readable(key)} {rounded(scores[key])}" for key in shown)
 
 
 def epoch_and_step(epoch: float, step: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from seqloom.lens.report import Report
-from seqloom.tasks.metrics.registry import readable
+from seqloom.tasks.metrics.registry import score_info
 from seqloom.views.figure import Curves, Mark, Points, Series
 from seqloom.views.format import rounded
 
@@ -28,7 +28,10 @@ def loss_figure(report: Report) -> Curves | None:
         without = "the validation loss is without it"
         notes.append(f"label smoothing of {rounded(smoothing)} raises the training loss; {without}")
     log, marks = _needs_log(*(line.points for line in series)), [*marks, *skipped_step_marks(report)]
-    return Curves("Loss", series, x="step", y="loss", log=log, marks=tuple(marks), caption="; ".join(notes))
+    loss, caption = score_info("loss"), "; ".join(notes)
+    return Curves(
+        "Loss", series, x="step", y=loss.name, log=log, bounds=loss.range, marks=tuple(marks), caption=caption
+    )
 
 
 def skipped_step_marks(report: Report) -> tuple[Mark, ...]:
@@ -66,15 +69,15 @@ def training_figures(report: Report) -> list[Curves]:
 
 
 def validation_figures(report: Report, limit: int = 8) -> list[Curves]:
-    """One curve per score, except the loss."""
+    """One curve per score, except the loss. Scores with a highest value have a linear scale."""
     history = report.history.curves
     curves = {key.removeprefix("valid."): history[key] for key in history if key.startswith("valid.")}
     figures = []
     for key in [key for key, points in curves.items() if key != "loss" and len(points) > 1][:limit]:
-        name, points = readable(key), curves[key]
-        title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
-        line = (Series("validation", points, color=VALIDATION),)
-        figures.append(Curves(title, line, x="step", y=name, log=_needs_log(points), caption="validation"))
+        score, points = score_info(key), curves[key]
+        title = score.name[:1].upper() + score.name[1:] if score.name.split()[0].islower() else score.name
+        line, log = (Series("validation", points, color=VALIDATION),), not score.bounded and _needs_log(points)
+        figures.append(Curves(title, line, x="step", y=score.name, log=log, bounds=score.range, caption="validation"))
     return figures
 
 

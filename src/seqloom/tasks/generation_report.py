@@ -10,7 +10,7 @@ from rich.text import Text
 
 from seqloom.core.problem import SeqloomError
 from seqloom.core.run_format import ATTENTION
-from seqloom.tasks.metrics.registry import readable
+from seqloom.tasks.metrics.registry import readable, score_info
 from seqloom.tasks.task_report import Answer, Remark, TaskReport, TerminalItem, fit_line
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
@@ -146,8 +146,8 @@ class GenerationReport(TaskReport):
         if len(bins) < 2:
             return ()
         curves = (
-            _curves("Quality by length", bins, ("bleu", "chrf"), 100.0),
-            _curves("Exact match by length", bins, ("exact_match",), 1.0),
+            _curves("Quality by length", bins, ("bleu", "bleu_4", "chrf")),
+            _curves("Exact match by length", bins, ("exact_match",)),
         )
         counts = Bars("Sentences", tuple((b.range, float(b.sentences)) for b in bins), unit="by source tokens")
         return (SideBySide((*(curve for curve in curves if curve is not None), counts)),)
@@ -201,7 +201,7 @@ class GenerationReport(TaskReport):
             message = "BLEU needs four words in a row, and no correct text has that many"
             yield Remark("note", message, "yellow")
         for name, signature in self.signatures.items():
-            yield Remark(name, signature)
+            yield Remark(readable(name), signature)
         if self.by_length:
             names = [name for name in SCORES if name in self.by_length[0].scores]
             rows = tuple((b.range, b.sentences, *map(b.scores.get, names)) for b in self.by_length)
@@ -225,11 +225,12 @@ class GenerationReport(TaskReport):
             yield Text(f"    {fit_line(answer[cls.source_key], width, 4)}", "dim")
 
 
-def _curves(title: str, bins: Sequence[LengthBin], names: Sequence[str], most: float) -> Curves | None:
-    points = {name: tuple(((b.low + b.high) / 2, b.scores[name]) for b in bins if name in b.scores) for name in names}
-    lines = tuple(Series(readable(name), points[name]) for name in names if points[name])
-    y = lines[0].name if len(lines) == 1 else "score"
-    return Curves(title, lines, x="source tokens", y=y, limits=(0.0, most)) if lines else None
+def _curves(title: str, bins: Sequence[LengthBin], keys: Sequence[str]) -> Curves | None:
+    """Scores of one range, by length."""
+    points = {key: tuple(((b.low + b.high) / 2, b.scores[key]) for b in bins if key in b.scores) for key in keys}
+    lines = tuple(Series(readable(key), points[key]) for key in keys if points[key])
+    y = ", ".join(line.name for line in lines)
+    return Curves(title, lines, x="source tokens", y=y, bounds=score_info(keys[0]).range) if lines else None
 
 
 def _match(reference: str, text: str) -> SequenceMatcher[str]:

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from rich.text import Text
 
 from seqloom.core.problem import KeyName
+from seqloom.tasks.metrics.registry import score_info
 from seqloom.tasks.task_report import Remark, TaskReport, TerminalItem
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
 from seqloom.views.format import one_line, rounded
@@ -193,13 +194,13 @@ class LabelReport(TaskReport):
             return ()
         points = tuple((b.confidence, b.accuracy) for b in self.calibration)
         counts = tuple((f"{rounded(b.low)} to {rounded(b.high)}", float(b.predictions)) for b in self.calibration)
-        ece = finite(self.details.get("ece"))
+        ece, accuracy = finite(self.details.get("ece")), score_info("accuracy")
         curves = Curves(
             "Calibration",
             (Series("perfectly calibrated", ((0.0, 0.0), (1.0, 1.0)), "reference"), Series("model", points)),
             x="confidence",
-            y="accuracy",
-            limits=(0.0, 1.0),
+            y=accuracy.name,
+            limits=accuracy.range,
             caption=f"expected calibration error {rounded(ece)}" if ece is not None else "",
         )
         unit = "number of predictions per range of confidence"

@@ -1,7 +1,7 @@
 """Linear and logarithmic axes, with ticks at round numbers."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite, log10
 
 from seqloom.views.format import scientific, tick_label
@@ -33,6 +33,17 @@ class Axis:
         fraction = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
         return min(max(fraction, 0.0), 1.0)
 
+    def within(self, bounds: tuple[float, float]) -> "Axis":
+        """The axis, which ends at the bounds where it would go beyond them, as by the margins of equal values.
+
+        >>> linear_axis([100.0, 100.0]).high, linear_axis([100.0, 100.0]).within((0.0, 100.0)).high
+        (110.0, 100.0)
+        """
+        low, high = max(self.low, bounds[0]), min(self.high, bounds[1])
+        if not low < high or (low, high) == (self.low, self.high):
+            return self
+        return replace(self, low=low, high=high, ticks=tuple(tick for tick in self.ticks if low <= tick[0] <= high))
+
 
 def drawable(value: float, log: bool) -> bool:
     return isfinite(value) and abs(value) <= LARGEST and (not log or value > 1 / LARGEST)
@@ -43,7 +54,8 @@ def linear_axis(values: Iterable[float], count: int = 5) -> Axis:
     low, high = _range(values)
     step = _round_step((high - low) / count)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)  # a BLEU of 100.00000000000004 ends at 100
-    return Axis(first * step, last * step, False, _ticks(first, last, step))
+    ticks = _ticks(first, last, step)
+    return Axis(ticks[0][0], ticks[-1][0], False, ticks)
 
 
 def exact_axis(low: float, high: float, count: int = 5) -> Axis:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from itertools import compress
-from math import isfinite
+from math import inf, isfinite
 from typing import Literal, TypeAlias
 
 from seqloom.core.problem import ArgumentError
@@ -40,6 +40,9 @@ class Mark:
 class Curves:
     """Lines over one x axis. Values that can't be drawn (not finite; not above 0 on a log scale) are left out.
 
+    limits: the ends of the y axis; by default those that the values need
+    bounds: the range of what is drawn: the y axis does not go beyond it, unless a value does
+
     >>> loss = Curves("Loss", (Series("training", ((0.0, 2.0), (10.0, 1.0))),), x="step", y="loss")
     >>> alt_text(loss)
     'Loss: loss by step. training: 2 points, from 2 to 1, between 1 and 2.'
@@ -53,6 +56,7 @@ class Curves:
     limits: tuple[float, float] | None = None
     marks: tuple[Mark, ...] = ()
     caption: str = ""
+    bounds: tuple[float, float] = (-inf, inf)
 
     @property
     def lines(self) -> list[Series]:
@@ -83,8 +87,15 @@ class Curves:
         if self.limits is not None:
             y_axis = exact_axis(*self.limits, y_ticks)
         else:
-            y_axis = (log_axis if self.log else linear_axis)(ys, y_ticks)
+            y_axis = (log_axis if self.log else linear_axis)(ys, y_ticks).within(self._bounds(ys))
         return exact_axis(low, high, x_ticks), y_axis
+
+    def _bounds(self, ys: list[float]) -> tuple[float, float]:
+        """The bounds, extended by values beyond them; rounding, as in a BLEU of 100.00000000000004, does not count."""
+        low, high = self.bounds
+        values = [y for y in ys if drawable(y, self.log)]
+        lowest, highest = min(values, default=low), max(values, default=high)
+        return lowest if lowest < low - abs(low) * 1e-9 else low, highest if highest > high + abs(high) * 1e-9 else high
 
 
 @dataclass(frozen=True)

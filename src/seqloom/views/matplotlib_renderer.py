@@ -91,15 +91,16 @@ def _curves(curves: Curves, axes: Axes) -> None:
     axes.set_ylim(y_axis.low, y_axis.high)
     axes.set_xticks([value for value, _ in x_axis.ticks], [name for _, name in x_axis.ticks])
     axes.set_xlim(x_axis.low, x_axis.high)
+    clip = curves.limits is not None  # without limits all points are inside, and a line along an end is drawn whole
     for color, series in curves.colored():
         points = [(x, y if drawable(y, curves.log) else nan) for x, y in series.points if drawable(x, log=False)]
         xs, ys = [x for x, _ in points], [y for _, y in points]
         name = one_line(series.name).lstrip("_") or "–"  # matplotlib hides names that begin with an underscore
         if series.style == "reference":
-            axes.plot(xs, ys, color="0.5", linewidth=1, linestyle=(0, (2, 3)), label=name)
+            axes.plot(xs, ys, color="0.5", linewidth=1, linestyle=(0, (2, 3)), label=name, clip_on=clip)
         else:
             marker = "." if len(xs) <= MAX_DOTS else ""
-            axes.plot(xs, ys, color=LIGHT[color - 1], linewidth=1.3, marker=marker, label=name)
+            axes.plot(xs, ys, color=LIGHT[color - 1], linewidth=1.3, marker=marker, label=name, clip_on=clip)
     for mark in curves.marks_of("note"):
         axes.axvline(mark.x, color="0.6", linewidth=0.8, linestyle=":")
     signs = [mark.x for mark in curves.marks_of("warning")]

@@ -94,6 +94,7 @@ class Config(Experiment):
     architecture = "lstm"
     renamed: ClassVar[Mapping[str, str]] = {"train.batch": "train.batch_size"}
     use = Use.GENERATE
+    scores = ("loss", "perplexity", "bits_per_character")
 
     data: LanguageData = key(..., "Files, splits and tokenization.")
     train: LanguageTrain = key(..., "Training.")

@@ -61,7 +61,7 @@ class Classes:
         np.add.at(self.confusion, (rows, columns), 1)
 
     def scores(self) -> dict[str, float]:
-        """accuracy, micro_f1, macro_f1; nothing if nothing was counted."""
+        """`accuracy`, `micro_f1`, `macro_f1`; nothing if nothing was counted."""
         items = int(self.confusion.sum())
         if not items:
             return {}
@@ -113,7 +113,7 @@ class MultiLabel:
         self.gold += true.sum(axis=0)
 
     def scores(self) -> dict[str, float]:
-        """exact_match, micro_f1, macro_f1; nothing if nothing was counted."""
+        """`exact_match`, `micro_f1`, `macro_f1`; nothing if nothing was counted."""
         if not self.items:
             return {}
         labels = self.counts().values()

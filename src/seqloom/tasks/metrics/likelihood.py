@@ -40,7 +40,7 @@ class Likelihood:
         self.characters += characters
 
     def scores(self) -> dict[str, float]:
-        """loss, perplexity, bits_per_character; nothing if nothing was counted."""
+        """`loss`, `perplexity`, `bits_per_character`; nothing if nothing was counted."""
         if not self.tokens:
             return {}
         loss = self.nats / self.tokens

@@ -1,11 +1,11 @@
-"""The registry of metrics, and the names of scores in reports."""
+"""The registry of metrics, and the name and the range of each score where people read it."""
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import SupportsFloat
+from math import inf
+from typing import NamedTuple, SupportsFloat
 
 from seqloom.core import names
 from seqloom.core.part import Part, register_function
@@ -13,21 +13,65 @@ from seqloom.core.registry import Registry
 from seqloom.core.wording import short_repr
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
 
-NAMES = {
-    "bits_per_character": "bits per character", "macro_f1": "macro F1", "micro_f1": "micro F1", "span_f1": "span F1",
-    "bleu": "BLEU", "chrf": "chrF",
-}  # fmt: skip
-BLEU_ORDER = re.compile(r"bleu[_-]?(\d)")
 
+class ScoreInfo(NamedTuple):
+    """A score for people. Files and options have its key in `SCORE_INFO`.
 
-def readable(score: str) -> str:
-    """The name of a score in reports and on the terminal.
-
-    >>> readable("macro_f1"), readable("tag_accuracy"), readable("bleu_4")
-    ('macro F1', 'tag accuracy', 'BLEU-4')
+    low, high: the range of its values
+    in_lines: whether the lines of the terminal show it; tables and the report show every score
     """
-    order = BLEU_ORDER.fullmatch(score)
-    return f"BLEU-{order[1]}" if order else NAMES.get(score, score.replace("_", " "))
+
+    name: str
+    low: float = 0.0
+    high: float = inf
+    in_lines: bool = True
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    @property
+    def bounded(self) -> bool:
+        return self.high < inf
+
+
+SCORE_INFO = {  # in the order of the lines of the terminal
+    "exact_match": ScoreInfo("exact match", high=1),
+    "bleu": ScoreInfo("BLEU", high=100),
+    "bleu_1": ScoreInfo("BLEU-1", high=100),
+    "bleu_2": ScoreInfo("BLEU-2", high=100, in_lines=False),
+    "bleu_3": ScoreInfo("BLEU-3", high=100, in_lines=False),
+    "bleu_4": ScoreInfo("BLEU-4", high=100),
+    "chrf": ScoreInfo("chrF", high=100),
+    "accuracy": ScoreInfo("accuracy", high=1),
+    "token_accuracy": ScoreInfo("token accuracy", high=1, in_lines=False),
+    "sentence_accuracy": ScoreInfo("sentence accuracy", high=1, in_lines=False),
+    "span_precision": ScoreInfo("span precision", high=1, in_lines=False),
+    "span_recall": ScoreInfo("span recall", high=1, in_lines=False),
+    "span_f1": ScoreInfo("span F1", high=1),
+    "span_macro_f1": ScoreInfo("span macro F1", high=1, in_lines=False),
+    "micro_f1": ScoreInfo("micro F1", high=1),
+    "macro_f1": ScoreInfo("macro F1", high=1),
+    "perplexity": ScoreInfo("perplexity", low=1),
+    "bits_per_character": ScoreInfo("bits per character"),
+    "loss": ScoreInfo("loss"),
+    "word-error-rate": ScoreInfo("word error rate"),
+    "character-error-rate": ScoreInfo("character error rate"),
+}
+
+
+def score_info(key: str) -> ScoreInfo:
+    """The score with this key; one of a user-defined metric or task has its own name, and any range.
+
+    >>> score_info("bleu_4").name, score_info("span_macro_f1").name, score_info("my_metric").name
+    ('BLEU-4', 'span macro F1', 'my_metric')
+    """
+    return SCORE_INFO.get(key) or ScoreInfo(key, low=-inf)
+
+
+def readable(key: str) -> str:
+    """The name of a score where people read it."""
+    return score_info(key).name
 
 
 @dataclass(frozen=True)

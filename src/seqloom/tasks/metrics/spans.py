@@ -41,7 +41,7 @@ class Tags:
         self.correct_sentences += correct == len(gold)
 
     def scores(self) -> dict[str, float]:
-        """accuracy, sentence_accuracy; nothing if nothing was counted."""
+        """`accuracy`, `sentence_accuracy`; nothing if nothing was counted."""
         if not self.tags:
             return {}
         return {"accuracy": self.correct / self.tags, "sentence_accuracy": self.correct_sentences / self.sentences}
@@ -76,7 +76,7 @@ class Spans:
         self.gold.update(kind for _, _, kind in gold_spans)
 
     def scores(self) -> dict[str, float]:
-        """span_precision, span_recall, span_f1, span_macro_f1; nothing if nothing was counted."""
+        """`span_precision`, `span_recall`, `span_f1`, `span_macro_f1`; nothing if nothing was counted."""
         if not self.sequences:
             return {}
         kinds = self.counts().values()

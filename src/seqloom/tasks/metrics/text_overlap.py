@@ -87,7 +87,7 @@ class TextOverlap:
         return text.lower() if self.lowercase else text
 
     def scores(self) -> dict[str, float]:
-        """bleu, chrf, exact_match; nothing if nothing was added."""
+        """`bleu`, `chrf`, `exact_match`; nothing if nothing was added."""
         return self._corpus_scores(self.tallies.values()) if self.tallies else {}
 
     def _corpus_scores(self, tallies: Iterable[Tally]) -> dict[str, float]:
