@@ -14,7 +14,7 @@ else
 endif
 
 pytest := OMP_NUM_THREADS=1 $(python) -m pytest
-trainings := benchmarks/public_datasets.py benchmarks/scenes.py benchmarks/selection.py benchmarks/translation.py  # they take minutes to hours, or need data of your own
+trainings := benchmarks/output_bias.py benchmarks/public_datasets.py benchmarks/scenes.py benchmarks/selection.py benchmarks/translation.py  # they take minutes to hours, or need data of your own
 benchmarks := $(filter-out benchmarks/_% $(trainings), $(wildcard benchmarks/*.py))
 
 help:  ## show this list
