@@ -16,9 +16,11 @@ from seqloom.models.encoder_decoder import AttentionDecoderKeys, EncoderDecoderK
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.attention_decoder import AttentionDecoder
 from seqloom.nn.bridges import LastBridge, LastMapBridge, LearnedBridge, NoBridge
+from seqloom.nn.cells import GRU
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
+from seqloom.nn.layer import Layer
 from seqloom.nn.model import EncoderDecoder
-from seqloom.nn.recurrent import Recurrent
+from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.tasks.registry import experiment
 
 MAX_LENGTH = 9
@@ -216,6 +218,7 @@ def test_the_last_context_of_a_bidirectional_encoder_has_both_directions(context
         ({"encoder": "gru"}, "an encoder that reads in both directions has one that is twice as wide as the decoder's"),
         ({"bidirectional": False, "encoder_depth": 2}, "the encoder has 2 layers and the decoder 1"),
         ({"encoder": "conv"}, "conv has no state"),
+        ({"encoder": "gru", "bidirectional": False}, "gru carries hidden, and lstm hidden and cell"),
     ],
 )
 def test_a_final_state_that_can_not_be_copied_is_refused(options: dict[str, Any], message: str) -> None:
@@ -225,10 +228,43 @@ def test_a_final_state_that_can_not_be_copied_is_refused(options: dict[str, Any]
 
 
 def test_a_state_of_another_cell_is_copied_if_its_shapes_fit() -> None:
-    options = {"arch": "gru", "attention": "none", "bridge": "last", "bidirectional": False}
-    check_training_and_decoding(build(encoder="rnn", **options))
-    with pytest.raises(ArgumentError, match=r"or use LastMapBridge \(last-map\)\.$"):
-        build(encoder="lstm", **options)
+    options = {"attention": "none", "bridge": "last", "bidirectional": False}
+    check_training_and_decoding(build(arch="gru", encoder="rnn", **options))
+    check_training_and_decoding(build(arch="lstm", encoder="lstm-coupled", **options))
+
+
+def one_way(size: int, *, causal: bool) -> Layer:
+    return Recurrent(GRU(size, 8))
+
+
+def both_ways(size: int, *, causal: bool) -> Layer:
+    return one_way(size, causal=True) if causal else Bidirectional(*(Recurrent(GRU(size, 4)) for _ in range(2)))
+
+
+def as_wide_as_its_input(size: int, *, causal: bool) -> Layer:
+    return Recurrent(GRU(size, size))
+
+
+def twice_as_wide(size: int, *, causal: bool) -> Layer:
+    return one_way(size, causal=True) if causal else Bidirectional(*(Recurrent(GRU(size, 8)) for _ in range(2)))
+
+
+@pytest.mark.parametrize(
+    ("layers", "bridge"),
+    [(one_way, "last"), (both_ways, "last"), (as_wide_as_its_input, "last-map"), (twice_as_wide, "last-map")],
+)
+def test_the_default_bridge_of_user_defined_layers(layers: Any, bridge: str) -> None:
+    for options in ({}, {"context_pool": "last"}, {"depth": 2}):
+        model = build(arch=layers, attention="none", **options)
+        assert type(model.decoder.bridge) is BRIDGE_TYPES[bridge]
+        check_training_and_decoding(model)
+    config = experiment({"task": "translate", "model": {"arch": layers}})
+    assert keys(config.model, AttentionDecoderKeys).bridge == "source"  # only the built layers tell
+
+
+def test_a_state_of_user_defined_layers_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match=r"has the shapes \[\[\[16\]\]\]; .* or use LastMapBridge \(last-map\)\.$"):
+        build(arch=twice_as_wide, attention="none", bridge="last")
 
 
 def test_a_mean_of_another_width_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from seqloom.core import names
 from seqloom.core.config.section import AllBut, OneOf, Section, Values, key, keys
 from seqloom.core.problem import KeyName, Problem, conflict
-from seqloom.core.wording import counted
+from seqloom.core.wording import counted, join_words
 from seqloom.models.family import Depth, Family, tied_conflicts
 from seqloom.models.layer_builder import CUSTOM, Custom, Unnamed
 from seqloom.models.registry import ARCHITECTURES
@@ -227,6 +227,11 @@ def reason_not_to_copy(section: Family, own: AttentionDecoderKeys) -> str:
         return f"the encoder has {counted(own.encoder_depth, 'layer')} and the decoder {section.depth}"
     if is_same_family(section, own.encoder) and section.copies_state(dict(section)) is False:
         return "an encoder that reads in both directions has one that is twice as wide as the decoder's"
+    if own.encoder != section.arch and is_same_family(section, own.encoder):
+        states = [section.state_of(arch) for arch in (own.encoder, section.arch)]
+        if states[0] != states[1]:
+            of_encoder, of_decoder = map(join_words, states)
+            return f"{own.encoder} carries {of_encoder}, and {section.arch} {of_decoder}"
     return ""
 
 

@@ -121,6 +121,12 @@ class Family(Section):
         return None if cls.has_initial_state else False
 
     @classmethod
+    def state_of(cls, arch: str) -> tuple[str, ...]:
+        """The names of the vectors that a layer of this architecture carries, if all architectures of the family name
+        theirs."""
+        return ()
+
+    @classmethod
     def encoder_values(cls, max_length: int) -> Values:
         """Values for keys of an encoder whose decoder is of another family; `max_length` is the source's."""
         return {}

@@ -62,6 +62,12 @@ class Recurrent(Family):
         return not values["bidirectional"]  # its state is twice as wide
 
     @classmethod
+    def state_of(cls, arch: str) -> tuple[str, ...]:
+        from seqloom.nn.cells import CELLS
+
+        return tuple(CELLS[arch].carries)
+
+    @classmethod
     def encoder_values(cls, max_length: int) -> Values:
         return {"bidirectional": True}
 
