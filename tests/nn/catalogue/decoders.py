@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import Bridge, LastBridge, LearnedBridge, NoBridge
+from seqloom.nn.bridges import Bridge, LastBridge, LastMapBridge, LearnedBridge, MeanBridge, NoBridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMPeephole
 from seqloom.nn.convolution import CausalConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.dropout import Dropout
-from seqloom.nn.layer import Layer
+from seqloom.nn.layer import Identity, Layer
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.scores import Cosine, Gaussian, Score
@@ -79,6 +79,14 @@ def copy_bridge(body: Layer) -> Bridge:
     return LastBridge(body, body)
 
 
+def last_map(body: Layer) -> Bridge:
+    return LastMapBridge(body, body)
+
+
+def mean(body: Layer) -> Bridge:
+    return MeanBridge(Identity(MEMORY), body)
+
+
 def no_bridge(body: Layer) -> Bridge:
     return NoBridge()
 
@@ -94,6 +102,9 @@ def decoder(
 
 decoders = {
     "sutskever": lambda: decoder(deep(LSTM, LSTM), NoContext(), ConcatCombine, copy_bridge),
+    "last state, mapped": lambda: decoder(deep(GRU, LSTM), NoContext(), ConcatCombine, last_map),
+    "mean of the source as h": lambda: decoder(deep(LSTM, GRU), NoContext(), ConcatCombine, mean, feeding=True),
+    "last state, mapped, and attention": lambda: decoder(single_layer(LSTM), before("dot"), ConcatCombine, last_map),
     "no context, tanh, input feeding": lambda: decoder(
         single_layer(GRU), NoContext(), TanhCombine, learned_bridge, feeding=True
     ),

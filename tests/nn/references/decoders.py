@@ -120,8 +120,13 @@ class Body:
             }
 
     def first(self, decoder: nn.Module, name: str, memory: Array, final: dict[str, Array] | None) -> Array:
-        """s_0: the final state of the encoder, or tanh(W pool(m) + b), or zeros."""
+        """s_0: the encoder's final state or the mean of m as h, each as it is or mapped, tanh(W … + b); or zeros."""
         bridge = decoder.bridge
+        if type(bridge).__name__ == "LastMapBridge":
+            linear = bridge.maps[name.replace(".", "/")]
+            return np.tanh(weight(linear, "weight") @ final[name] + weight(linear, "bias"))
+        if type(bridge).__name__ == "MeanBridge" and name.endswith("hidden"):
+            return pool(bridge.pool, memory)
         if type(bridge).__name__ == "LastBridge":
             return final[name]
         if type(bridge).__name__ == "LearnedBridge":
