@@ -1,38 +1,18 @@
 """`seqloom evaluate`: evaluate a run on other files."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from seqloom.cli.console import print_item, print_labeled, show_spinner, stdout
 from seqloom.cli.decode_options import decode_option, decode_options, decode_values
-from seqloom.cli.help import Command
-
-if TYPE_CHECKING:
-    from seqloom.cli.config_options import KeyOption
+from seqloom.cli.file_options import FileCommand, file_values
 
 OPTIONS = ("beam_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram")
 
 
-class EvaluateCommand(Command):
-    """A command with an option for each config key that describes files, of every task, registered ones included."""
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *file_options()]
-
-
-def file_options() -> list["KeyOption"]:
-    from seqloom.cli.config_options import KeyOption
-    from seqloom.tasks.config_keys import all_keys
-
-    options = [KeyOption(key, None, hidden=False) for key in all_keys().values() if key.of_file]
-    for option in options:
-        option.panel = "Data format, if it differs from training"
-    return options
-
-
-@click.command(cls=EvaluateCommand, short_help="Evaluate a run on other files.")
+@click.command(cls=FileCommand, short_help="Evaluate a run on other files.")
 @click.argument("run", metavar="RUN")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
@@ -63,8 +43,7 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
         from seqloom.views.figure import Table
 
         _ = loaded.model  # a run without weights is an error before the files are read
-    data = {option.key.name: options.pop(str(option.name), None) for option in file_options()}
-    data = {name: value for name, value in data.items() if value is not None}
+    data = file_values(options)
     with (
         keys_as_options(lambda key: decode_option(key) or dotted_option(key)),
         show_spinner(console, f"evaluating on {files[0]} …"),

@@ -2,40 +2,46 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import print_item, show_spinner, stderr, stdout
+from seqloom.cli.console import print_item, print_labeled, show_spinner, stderr, stdout
 from seqloom.cli.decode_options import decode_option, decode_options, decode_values
-from seqloom.cli.help import Command
-from seqloom.core.problem import DataError, TextError, UserError
+from seqloom.cli.file_options import FileCommand, file_values
+from seqloom.core.problem import KeyName, TextError, UserError
+from seqloom.core.wording import counted
 from seqloom.views.format import shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from seqloom.data.inputs import Inputs, LocatedText
+    from seqloom.data.spec import DataSpec
     from seqloom.nn.model import GenerativeModel
+    from seqloom.runs.run import Run
     from seqloom.tasks.experiment import Help
     from seqloom.tasks.task import Task
 
 MAX_UNKNOWN = 20  # characters or words that the warning names
 BATCH = 64  # texts
-LocatedText = tuple[str, str]  # location, text
 OPTIONS = (
     *("beam_size", "n_best", "length_penalty", "max_length", "min_length", "no_repeat_ngram", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
 )
-FILE_HELP = "A file with one text or image path per line (repeatable). For --file and for TEXT, - is standard input."
+FILE_HELP = (
+    "A file to read: a table, in the run's own columns (labels may be missing), or one text or image path per line "
+    "(repeatable). For --file and for TEXT, - is standard input."
+)
 
 
-@click.command(cls=Command, short_help="Predict with a run: labels, tags, translations, captions.")
+@click.command(cls=FileCommand, short_help="Predict with a run: labels, tags, translations, captions.")
 @click.argument("run", metavar="RUN")
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help=FILE_HELP)
@@ -50,27 +56,28 @@ def predict(
     device: str,
     as_json: bool,
     draw: str | None,
-    **options: str | None,
+    **options: Any,
 ) -> None:
     """Predict with a run. A classifier gives each text a label, a tagger each word a tag (words are separated by
     spaces), a translator its translation, a language model its probability and likely continuations. A captioner
-    takes image files.
+    takes image files. A TEXT that is the name of a file is read as that file; to predict a name itself, pass it on
+    standard input.
 
     \b
     Examples:
       $ seqloom predict runs/reviews "A fine film." "A bore."
-      $ seqloom predict runs/reviews --file reviews.txt --json > labels.jsonl
+      $ seqloom predict runs/reviews new-reviews.csv --json > labels.jsonl
+      $ seqloom predict runs/reviews --file reviews.txt
       $ head reviews.txt | seqloom predict runs/reviews
       $ seqloom predict runs/translator "They are watching ." --beam 5 --n-best 3 --show attention
       $ seqloom predict runs/captions photo.jpg
     """
     from seqloom import api
-    from seqloom.cli.errors import keys_as_options
-    from seqloom.data.paths import expand
+    from seqloom.cli.errors import dotted_option, keys_as_options
     from seqloom.models.family import Use
     from seqloom.tasks.registry import TASKS
 
-    loaded, values = api.load(run, device), decode_values(options)
+    loaded, data, values = api.load(run, device), file_values(options), decode_values(options)
     config, task = loaded.experiment, loaded.manifest.task
     if (values or draw) and config.use is not Use.DECODE:
         option = "--show" if draw else decode_option(f"decode.{next(iter(values))}")
@@ -81,12 +88,13 @@ def predict(
             decode = loaded.decode_options(values)
         if decode.seed is not None:
             values["seed"] = decode.seed
-    expand(file for file in files if file != "-")  # a missing file is an error before torch is imported
     if not texts and not files:
         if sys.stdin.isatty():
             advice = f'Give a text (`seqloom predict {run} "a text"`), a --file, or standard input'
             raise UserError("nothing to read", advice, code="no-input")
         files = ("-",)
+    with keys_as_options(lambda key: decode_option(key) or dotted_option(key)):  # errors before torch is imported
+        sources = find_sources(loaded, texts, files, data)
     console = stdout()
     with show_spinner(console, "starting torch …"):
         from seqloom.training.events import jsonable
@@ -94,8 +102,12 @@ def predict(
 
         _ = loaded.model  # a run without weights is an error before any text is read
     answer_lines, unknown = TASKS[task].report.answer_lines, UnknownSymbols(loaded.task)
-    inputs = chain(typed_texts(texts, config.help), *(read_texts(file, config.help) for file in files))
-    while batch := list(islice(inputs, BATCH)):
+    inputs = chain.from_iterable(sources)
+    while True:
+        with keys_as_options(dotted_option):
+            batch = list(islice(inputs, BATCH))
+        if not batch:
+            break
         locations, contents = map(list, zip(*batch, strict=True))
         unknown.add(contents)
         try:
@@ -143,44 +155,72 @@ class UnknownSymbols:
             console.print(Text.assemble(("warning ", "bold yellow"), message))
 
 
-def typed_texts(texts: Sequence[str], task_help: "Help") -> Iterator[LocatedText]:
-    """The texts of the command line; - is standard input."""
+def find_sources(
+    run: "Run", texts: Sequence[str], files: Sequence[str], data: Mapping[str, Any]
+) -> list[Iterable["LocatedText"]]:
+    """The texts of the command line, of the files that are named there or in --file, and of standard input (-)."""
+    from seqloom.data.inputs import refuse_pairs
+    from seqloom.data.paths import expand
+
+    spec, task_help = run.experiment.data_spec, run.experiment.help
+    sources: list[Iterable[LocatedText]] = []
+    paths: list[Path] = []
     for number, text in enumerate(texts, 1):
         if not text.strip():
             raise UserError(f"text {number} is empty", task_help.input_advice, code="empty-input")
         if text == "-":
-            yield from read_texts(text, task_help)
+            sources.append(standard_input(task_help))
+        elif names_file(text, spec):
+            paths += expand([text])
+            sources.append(file_inputs(run, paths[-1], data, is_named=False))
         else:
-            yield f"text {number}", text
+            sources.append([(f"text {number}", text)])
+    for file in files:
+        for path in expand([file]) if file != "-" else ():
+            paths.append(path)
+            sources.append(file_inputs(run, path, data, is_named=True))
+        if file == "-":
+            sources.append(standard_input(task_help))
+    if data and not paths:
+        name = KeyName(f"data.{next(iter(data))}")
+        raise UserError(f"{name} has no effect, because no file is read", "Name a file", code="option-without-file")
+    refuse_pairs(paths, spec, data.get("format", run.experiment.data.format))
+    return sources
 
 
-def read_texts(file: str, task_help: "Help") -> Iterator[LocatedText]:
-    """One text per line, from standard input (-) or from the files that a name or pattern matches."""
-    from seqloom.data.paths import expand
-    from seqloom.data.text_io import read_lines, stream_lines
+def names_file(text: str, spec: "DataSpec") -> bool:
+    """Whether a text of the command line is the name of a file to read; a folder's name stays a text.
 
-    if file == "-":
-        name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)
-        yield from refuse_blank_lines(name, stream_lines(stream, name), task_help)
-        return
-    for path in expand([file]):
-        yield from refuse_blank_lines(str(path), read_lines(path), task_help)
+    If inputs are files themselves, such as images, only a table is read.
+    """
+    from seqloom.data.inputs import is_table
+
+    try:
+        is_file = Path(text).exists() and not Path(text).is_dir()
+    except (OSError, ValueError):  # too long for a name
+        return False
+    return is_file and (is_table(text, spec) or not (spec.roles and spec.roles[0].is_path))
 
 
-def refuse_blank_lines(name: str, lines: Iterable[tuple[int, str]], task_help: "Help") -> Iterator[LocatedText]:
-    """Lines with their locations. A blank line is an error, since answers would not match lines, except at the end."""
-    from seqloom.data.text_io import EmptyFile
+def file_inputs(run: "Run", path: Path, data: Mapping[str, Any], *, is_named: bool) -> Iterator["LocatedText"]:
+    """The inputs of a file; what is read is printed, unless it is named by --file and has a text per line."""
+    inputs = run.read_inputs(path, data)
+    if inputs.description or not is_named:
+        print_labeled(stderr(), "reading", f"{path}: {inputs.description or 'a text per line'}")
+    return warn_of_skipped(path, inputs)
 
-    blank, count = 0, 0
-    with suppress(EmptyFile):
-        for number, line in lines:
-            if not line.strip():
-                blank = blank or number
-                continue
-            if blank:
-                message, advice = "an empty line", "Remove it, since each line is a text"
-                raise DataError(f"{name}:{blank}", message, advice, code="empty-line")
-            count += 1
-            yield f"{name}:{number}", line
-    if not count:
-        raise DataError(name, "nothing to read", task_help.file_advice, code="nothing-to-read")
+
+def warn_of_skipped(path: Path, inputs: "Inputs") -> Iterator["LocatedText"]:
+    yield from inputs.texts
+    if count := inputs.skipped.count:
+        message = f"{counted(count, 'bad line')} of {path} skipped; the first is {inputs.skipped.errors[0]}"
+        stderr().print(Text.assemble(("warning ", "bold yellow"), message))
+
+
+def standard_input(task_help: "Help") -> Iterator["LocatedText"]:
+    """A text per line."""
+    from seqloom.data.inputs import refuse_blank_lines
+    from seqloom.data.text_io import stream_lines
+
+    name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)
+    yield from refuse_blank_lines(name, stream_lines(stream, name), task_help.file_advice)

@@ -82,7 +82,14 @@ def read_conll(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine
         yield from read_sentences(path, conll_parser(data.tag), data.max_characters, on_bad_line)
 
 
-def conll_parser(column: str | None) -> LineParser:
+def read_words(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine = raise_error) -> Iterator[Sentence]:
+    """The words of CoNLL files as in `read_conll`, with or without columns of tags; the tags are the last column."""
+    for path in paths:
+        yield from read_sentences(path, conll_parser(None, least=1), data.max_characters, on_bad_line)
+
+
+def conll_parser(column: str | None, least: int = 2) -> LineParser:
+    """A parser of rows with this column of tags, default the last one, and at least this many columns."""
     if column is not None and not (column.isdecimal() and int(column) >= 2):
         message = f"{KeyName('data.tag', column)}: in CoNLL files (not CoNLL-U) a tag's column is a number, 2 or more"
         raise UserError(message, code="tag-column")
@@ -103,7 +110,7 @@ def conll_parser(column: str | None) -> LineParser:
                 return None
             candidate = "\t" if "\t" in line else " "
             width = len(split(line, candidate))
-            if width < 2:
+            if width < least:
                 message = "only one column; expected a word and its tag, separated by a tab or spaces"
                 raise UserError(message, code="conll-one-column")
             if tag >= width:

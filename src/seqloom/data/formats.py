@@ -15,7 +15,7 @@ from seqloom.core.problem import DataError, KeyName
 from seqloom.core.registry import Registry
 from seqloom.core.wording import short_repr
 from seqloom.data.class_folder import read_classes
-from seqloom.data.conll import read_conll, read_conllu
+from seqloom.data.conll import read_conll, read_conllu, read_words
 from seqloom.data.parallel_text import pair_files, read_parallel
 from seqloom.data.paths import split_from_name, without_gz
 from seqloom.data.records import Location
@@ -44,6 +44,7 @@ class Format:
     suffixes: of such files; empty for the format of all other names
     separator: between two cells of a row, in messages
     keyed: whether the records of a table have names for their values, so that no row is a header
+    read_inputs: reads files that may lack the answers, if `read` does not
     """
 
     name: str
@@ -52,6 +53,7 @@ class Format:
     suffixes: tuple[str, ...] = ()
     separator: str = ", "
     keyed: bool = False
+    read_inputs: Reader | None = None
 
 
 CONLL_SUFFIXES = (".conll", ".conll2003", ".iob", ".iob2", ".bio", ".bioes", ".iobes")
@@ -63,7 +65,7 @@ FORMATS: Registry[Format] = Registry(
         "jsonl": Format("jsonl", "table", json_objects, (".jsonl", ".ndjson", ".json"), keyed=True),
         "folder": Format("folder", "folder", read_classes),
         "conllu": Format("conllu", "conll", read_conllu, (".conllu",)),
-        "conll": Format("conll", "conll", read_conll, CONLL_SUFFIXES),
+        "conll": Format("conll", "conll", read_conll, CONLL_SUFFIXES, read_inputs=read_words),
         "parallel": Format("text", "parallel", read_parallel),
         "text": Format("text", "text", None),
     },

@@ -35,6 +35,7 @@ class Role:
     languages: whether the column may be named after a language
     parse: from a field to a value
     required: whether an empty text is refused
+    is_path: whether it is the path of a file, relative to the folder of the table
     """
 
     name: str
@@ -44,6 +45,7 @@ class Role:
     languages: bool = False
     parse: Parse = parse_text
     required: bool = False
+    is_path: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class DataSpec:
     task: its name, in messages
     description: of its files, in messages: "TSV, CSV, JSONL, or two text files, line by line"
     kinds: of the formats that it reads (`Format.kind`): table, folder, parallel, conll, text
-    roles: of the columns of a table
+    roles: of the columns of a table; the first is the input, from which the others are predicted
     corpora: by name; the first is the default where no file is given
     suffix: of a typical file, in messages
     """

@@ -28,6 +28,7 @@ from seqloom.views import lenient
 if TYPE_CHECKING:
     import torch
 
+    from seqloom.data.inputs import Inputs
     from seqloom.nn.model import GenerativeModel
     from seqloom.tasks.task import Answer, Evaluation, Task
 
@@ -150,6 +151,16 @@ class Run:
                     raise error.shifted(start) from None
         return answers
 
+    def read_inputs(self, file: str | Path, data: Mapping[str, Any] | None = None) -> "Inputs":
+        """The inputs of a file, with or without answers, in the columns and the format of the run's own files.
+
+        data: the format of this file, where it differs, as in `evaluate`
+        """
+        from seqloom.data.inputs import read_inputs
+
+        config = with_files(self.experiment, [str(file)], data, "predict") if data else self.experiment
+        return read_inputs(Path(file), config.data_spec, config.data, config.help.file_advice, data or {})
+
     def predictor(self, attention: bool, options: Mapping[str, object]) -> "Callable[[Sequence[str]], list[Answer]]":
         """A function from a batch of texts to their answers. Options that the run does not use are an error."""
         task = self.task
@@ -220,7 +231,9 @@ class Run:
             return Evaluation(evaluation.scores, {**evaluation.details, "data": task.describe()})
 
 
-def with_files(config: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:
+def with_files(
+    config: Experiment, files: Sequence[str], data: Mapping[str, Any], location: str = "evaluate"
+) -> Experiment:
     """The config of a run with other values for keys of `data` that describe files."""
     data_keys = keys_of("data", type(config.data), type(config))
     of_file = sorted(key.name for key in data_keys if key.of_file)
@@ -228,7 +241,7 @@ def with_files(config: Experiment, files: Sequence[str], data: Mapping[str, Any]
         key = all_keys().get(f"data.{name}")
         if key is None or not key.of_file:
             message = f"{KeyName(f'data.{name}')} is fixed by the run and can't be changed; {join_words(of_file)} can"
-            raise UserError(message, location="evaluate")
+            raise UserError(message, location=location)
     # Validated without the run's other keys, which describe other files.
     section = experiment({"task": config.task, "data": {"train": files, "format": config.data.format, **data}}).data
     changes = {name: getattr(section, name) for name in data}

@@ -34,7 +34,7 @@ DATA_SPEC = DataSpec(
     "TSV, CSV or JSONL, with an image's path and its caption",
     ("table",),
     roles=(
-        Role("image", "source", IMAGE_NAMES, languages=True, parse=parse_image_path, required=True),
+        Role("image", "source", IMAGE_NAMES, languages=True, parse=parse_image_path, required=True, is_path=True),
         Role("caption", "target", CAPTION_NAMES, languages=True, parse=records.parse_stripped_text, required=True),
     ),
     corpora=Registry("corpus", {"scenes": EmbeddedCorpus("seqloom.data.corpora.scenes:captioned")}),

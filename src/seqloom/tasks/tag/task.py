@@ -11,6 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from seqloom.core.config.section import keys
+from seqloom.data.inputs import Words
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
@@ -203,7 +204,7 @@ class Tag(RowTask[Model]):
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """A tag for each word; words are separated by spaces. A long sentence is read in chunks."""
-        sentences = [text.split() for text in texts]
+        sentences = [list(text.words) if isinstance(text, Words) else text.split() for text in texts]
         chunks = Chunks.cut(np.array([len(words) for words in sentences], dtype=np.int64), self.max_length)
         tags: list[list[str]] = [[""] * len(words) for words in sentences]
         probabilities: list[list[float]] = [[0.0] * len(words) for words in sentences]
