@@ -137,7 +137,7 @@ def refuse_empty(texts: Iterable[tuple[Location, str]], noun: str, on_bad_line: 
         if text.strip():
             yield str(location), text
         else:
-            on_bad_line(DataError(location, f"the {noun} is empty", FILL_IN, code="empty-input"))
+            on_bad_line(DataError(location, f"the {noun} is empty", FILL_IN, code="empty-cell"))
 
 
 def refuse_blank_lines(name: str, lines: Iterable[tuple[int, str]], advice: str) -> Iterator[LocatedText]:
