@@ -8,7 +8,7 @@ from rich.console import Console
 from seqloom.cli import progress as module
 from seqloom.cli.console import print_labeled, print_unwrapped
 from seqloom.cli.progress import Progress
-from seqloom.training.events import Resume, Sample, Skip, Tick, Valid
+from seqloom.training.events import Disqualified, Resume, Sample, Skip, Tick, Valid
 
 
 def console(*, terminal: bool, width: int = 80) -> tuple[Console, io.StringIO]:
@@ -108,6 +108,23 @@ def test_validations_resumptions_and_skipped_steps_are_printed() -> None:
     assert lines[3] == "skipped  step 70: its loss was nan, so the weights were not updated"
     assert len(lines) == 3 + 5 + 2  # the first five, then every tenth
     assert progress.skipped == 20
+
+
+def test_a_disqualified_validation_is_named_with_its_loss() -> None:
+    plain, out = console(terminal=False)
+    progress = Progress(plain)
+    progress(Valid(50, 1.0, {"chrf": 30.0, "loss": 3.4}, True))
+    progress(Valid(100, 2.0, {"chrf": 28.0, "loss": 3.0}, False))
+    progress(Valid(150, 3.0, {"chrf": 25.0, "loss": 2.8}, False))
+    progress(Disqualified(150, 50, 3.4, 2.8, 100, {"chrf": 28.0, "loss": 3.0}))
+    assert progress.best is not None
+    assert progress.best.step == 100
+    assert out.getvalue().splitlines()[-1] == (
+        "best     epoch 2 instead of epoch 1: that loss, 3.4, is too far above the lowest, 2.8"
+    )
+    progress(Disqualified(200, 20, 3.4, 2.8, 40, {}))  # validations before the run was resumed
+    assert progress.best is None
+    assert out.getvalue().splitlines()[-1].startswith("best     step 40 instead of step 20: ")
 
 
 def test_only_samples_of_the_best_weights_are_kept() -> None:

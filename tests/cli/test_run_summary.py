@@ -10,6 +10,8 @@ import pytest
 from PIL import Image
 
 from seqloom.api import resume
+from seqloom.tasks.task import Evaluation
+from seqloom.training.loop import Trainer
 from tests.cli.conftest import TINY, Seqloom
 from tests.cli.test_predict import ROWS, WORDS
 
@@ -41,6 +43,19 @@ def test_the_summary_has_five_translations_and_one_attention_map(seqloom: Seqloo
     assert ", with a beam of 4: " in best
     note = "label smoothing of 0.1 raises the training loss; the validation loss is without it"
     assert note in Path("r/report.html").read_text()
+
+
+def test_the_summary_has_the_rule_that_selected_the_weights(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trainer, "evaluate", lambda *_: Evaluation({"chrf": 99.0, "loss": 1.0}))
+    Path("pairs.tsv").write_text("".join(ROWS))
+    result = seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.max-length", "6", *TINY)
+    assert result.code == 0
+    rule = "selected by chrF, among validations whose loss is within 0.5 nats of the lowest"
+    assert rule in result.out.splitlines()
+    assert max(map(len, rule.splitlines())) <= 80
+    listed = seqloom("runs", ".").out
+    assert re.search(r"chrF [\d.]+ \*", listed)
+    assert "*        selected among validations whose loss is within 0.5 nats of the lowest" in listed
 
 
 def test_a_run_with_invalid_attention_is_resumed(seqloom: Seqloom) -> None:

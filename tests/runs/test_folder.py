@@ -53,11 +53,11 @@ def test_an_empty_folder_is_accepted(tmp_path: Path) -> None:
 
 def test_new_best_weights_replace_the_old_ones(tmp_path: Path) -> None:
     folder, model = create(tmp_path / "run"), nn.Linear(3, 2)
-    save_best(folder, model)
+    save_best(folder, model.state_dict(), 8)
     first = verify(folder)
     with torch.no_grad():
         model.weight += 1
-    save_best(folder, model)
+    save_best(folder, model.state_dict(), 8)
     second = verify(folder)
     assert second.model is not None
     assert first.model != second.model
@@ -65,7 +65,7 @@ def test_new_best_weights_replace_the_old_ones(tmp_path: Path) -> None:
     assert second.model[6:18] == second.files[second.model][:12]
     assert second.parameters == 8
     assert load_file(folder / second.model)["weight"].equal(model.weight)
-    save_best(folder, model)  # the same weights again
+    save_best(folder, model.state_dict(), 8)  # the same weights again
     assert verify(folder) == second
 
 

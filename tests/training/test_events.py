@@ -9,7 +9,7 @@ from seqloom.training.events import Event, Sample, Skip, Start, Step, Stop, Vali
 
 
 def test_a_line_has_the_name_and_the_fields_of_its_event() -> None:
-    event_line = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90).to_json())
+    event_line = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90, "chrf", 0.5).to_json())
     assert event_line == {
         "event": "start",
         "step": 0,
@@ -17,6 +17,8 @@ def test_a_line_has_the_name_and_the_fields_of_its_event() -> None:
         "device": "2 CPU cores",
         "parameters": 412,
         "steps": 90,
+        "chosen_by": "chrf",
+        "loss_margin": 0.5,
     }
 
 

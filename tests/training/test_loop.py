@@ -12,9 +12,10 @@ from seqloom.nn import Model
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.state import State
 from seqloom.tasks.task import Batch, Evaluation, StepOutput
-from seqloom.training.events import Event, Skip, Start, Step, Tick, Valid
+from seqloom.training.events import Disqualified, Event, Skip, Start, Step, Tick, Valid
 from seqloom.training.loop import Diverged, Trainer
 from seqloom.training.optimization import state_tensors
+from seqloom.training.trainer_state import Candidate
 from tests.training.small import tiny_session
 
 EXACT = {"dropout": 0.0, "word_dropout": 0.0, "input_dropout": 0.0}
@@ -26,9 +27,14 @@ class RecordingCheckpointer:
     def __init__(self) -> None:
         self.steps: list[int] = []
         self.bests: list[dict[str, Tensor]] = []
+        self.best_steps: list[int | None] = []  # None: the model's weights; otherwise those of an earlier validation
 
     def save_best(self, model: nn.Module) -> None:
+        self.best_steps.append(None)
         self.bests.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+
+    def save_best_of(self, step: int) -> None:
+        self.best_steps.append(step)
 
     def after_step(self, trainer: Trainer) -> None:
         self.steps.append(trainer.progress.step)
@@ -167,7 +173,7 @@ def test_early_stop_waits_for_its_number_of_validations() -> None:
     set_scores(trainer, [3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 0.5])  # equal is not better
     trainer.run(checkpointer)
     assert trainer.progress.step == 6
-    assert (trainer.progress.best, trainer.progress.best_step, len(checkpointer.bests)) == (1.0, 4, 3)
+    assert (trainer.progress.candidates, len(checkpointer.bests)) == ([Candidate(4, 1.0, 1.0)], 3)
 
 
 def test_the_best_weights_are_saved() -> None:
@@ -189,7 +195,7 @@ def test_between_equal_scores_the_lower_loss_is_best() -> None:
     left = iter([(0.0, 5.0), (0.0, 4.0), (0.0, 4.5), (0.0, 4.0)])
     trainer.evaluate = lambda part: Evaluation(dict(zip(("accuracy", "loss"), next(left), strict=True)))  # type: ignore[method-assign]
     trainer.run(checkpointer)
-    assert (trainer.progress.best, trainer.progress.best_loss, trainer.progress.best_step) == (0.0, 4.0, 2)
+    assert trainer.progress.candidates == [Candidate(2, 0.0, 4.0)]
     assert len(checkpointer.bests) == 2
 
 
@@ -200,7 +206,7 @@ def test_a_nan_score_does_not_stay_the_best() -> None:
     )
     set_scores(trainer, [math.nan, 5.0, math.nan])
     trainer.run(checkpointer)
-    assert (trainer.progress.best, trainer.progress.best_step) == (5.0, 2)
+    assert trainer.progress.candidates == [Candidate(2, 5.0, 5.0)]
 
 
 def test_a_plateau_counts_validations() -> None:
@@ -211,6 +217,63 @@ def test_a_plateau_counts_validations() -> None:
     trainer.run(RecordingCheckpointer())
     rates = [event.lr for event in events if isinstance(event, Step)]
     assert rates == pytest.approx([0.1, 0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.025])
+
+
+# Tasks whose best weights must also have a loss near the lowest ------------------------------------------------------
+
+
+def run_with(
+    losses_and_scores: list[tuple[float, float]], **train: Any
+) -> tuple[Trainer, RecordingCheckpointer, list[Event]]:
+    """A finished run of `translate` whose validations have these losses and scores."""
+    events: list[Event] = []
+    train = {"validate_every": 1, "steps": len(losses_and_scores), "log_every": 1, **train}
+    trainer, checkpointer = tiny_session("translate", train=train).trainer([events.append]), RecordingCheckpointer()
+    left = iter(losses_and_scores)
+    trainer.evaluate = lambda part: Evaluation(dict(zip(("loss", "chrf"), next(left), strict=True)))  # type: ignore[method-assign]
+    trainer.run(checkpointer)
+    return trainer, checkpointer, events
+
+
+def test_a_later_lower_loss_disqualifies_the_best_validation() -> None:
+    """Long nonsense of the first epoch can have the highest chrF of all."""
+    trainer, checkpointer, events = run_with([(5.6, 31.0), (4.0, 20.0), (3.4, 24.0), (3.5, 23.0)])
+    assert trainer.progress.candidates == [Candidate(3, 24.0, 3.4)]
+    assert checkpointer.best_steps == [None, None, None]
+    assert [event.best for event in events if isinstance(event, Valid)] == [True, True, True, False]
+    (event,) = [event for event in events if isinstance(event, Disqualified)]
+    assert event == Disqualified(2, 1, 5.6, 4.0, 2, {"chrf": 20.0, "loss": 4.0})
+
+
+def test_the_new_best_may_be_an_earlier_validation_that_never_was_the_best() -> None:
+    trainer, checkpointer, events = run_with([(3.4, 30.0), (3.0, 28.0), (2.8, 25.0)])
+    assert trainer.progress.candidates == [Candidate(2, 28.0, 3.0), Candidate(3, 25.0, 2.8)]
+    assert checkpointer.best_steps == [None, 2]
+    assert [event.best for event in events if isinstance(event, Valid)] == [True, False, False]
+    (event,) = [event for event in events if isinstance(event, Disqualified)]
+    assert event == Disqualified(3, 1, 3.4, 2.8, 2, {"chrf": 28.0, "loss": 3.0})
+
+
+def test_patience_counts_validations_in_which_neither_loss_nor_score_improved() -> None:
+    """The score alone would end this run after the third validation."""
+    falling = [(5.0, 30.0), (4.9, 10.0), (4.8, 10.0), (4.7, 10.0), (4.75, 31.0), (4.72, 30.0), (4.71, 20.0), (1.0, 1.0)]
+    trainer, _, _ = run_with(falling, early_stop=2)
+    assert trainer.progress.step == 7
+    rising, _, _ = run_with([(5.0, 30.0), (5.8, 40.0), (5.8, 50.0), (5.8, 60.0)], early_stop=2)
+    assert rising.progress.step == 3  # such a score can't be the best
+
+
+def test_a_plateau_counts_validations_in_which_neither_loss_nor_score_improved() -> None:
+    more = {"schedule": "plateau", "halve_every": 1, "lr": 0.1}
+    _, _, events = run_with([(5.0, 30.0), (4.9, 10.0), (4.9, 10.0), (4.95, 31.0), (4.95, 31.0)], **more)
+    rates = [event.lr for event in events if isinstance(event, Step)]
+    assert rates == pytest.approx([0.1, 0.1, 0.1, 0.05, 0.05])
+
+
+def test_a_loss_that_is_not_finite_is_never_within_the_margin_of_one_that_is() -> None:
+    trainer, checkpointer, _ = run_with([(math.nan, 10.0), (math.inf, 20.0), (9.0, 1.0), (math.nan, 99.0)])
+    assert trainer.progress.candidates == [Candidate(3, 1.0, 9.0)]
+    assert checkpointer.best_steps == [None, None, None]
 
 
 def test_a_step_gets_the_fraction_of_training_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from seqloom.cli.console import TimedSpinner, is_live, print_labeled
 from seqloom.tasks.metrics.registry import SCORE_INFO, readable, score_info
-from seqloom.training.events import Average, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
+from seqloom.training.events import Average, Disqualified, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
 from seqloom.views.format import rounded
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Progress:
         self.console = console
         self.samples: list[Sample] = []  # of the best weights so far
         self.best: Valid | None = None
+        self._validations: dict[int, Valid] = {}  # of this session, by step
         self.skipped = 0
         self.session: Session | None = None  # None until the data is read and the model is built
         self._waiting = TimedSpinner("starting torch …")
@@ -76,10 +77,17 @@ class Progress:
             case Valid():
                 self._last_time, self._is_best = None, event.best
                 text = Text(f"{epoch_and_step(event.epoch, event.step)}: {format_scores(event.scores)}")
+                self._validations[event.step] = event
                 if event.best:
                     self.best, self.samples = event, []
                     text.append("  best", "bold green")
                 print_labeled(self.console, "valid", text)
+            case Disqualified():
+                former, best = (self._name_of(step) for step in (event.former, event.best))
+                loss, lowest = rounded(event.former_loss), rounded(event.lowest_loss)
+                reason = f"that loss, {loss}, is too far above the lowest, {lowest}"
+                print_labeled(self.console, "best", f"{best} instead of {former}: {reason}")
+                self.best = self._validations.get(event.best)
             case Average():
                 text = Text(f"average weights of {len(event.steps)} validations: {format_scores(event.scores)}")
                 print_labeled(self.console, "average", text.append("  best" * event.best, "bold green"))
@@ -91,6 +99,11 @@ class Progress:
                 self._add_skip(event)
             case Resume():
                 print_labeled(self.console, "resumed", f"at step {event.step:,}")
+
+    def _name_of(self, step: int) -> str:
+        """The epoch of a validation, if it was in this session; otherwise its step."""
+        event = self._validations.get(step)
+        return f"step {step:,}" if event is None else epoch_and_step(event.epoch, step)
 
     def _add_tick(self, tick: Tick) -> None:
         now = time.monotonic()

@@ -85,6 +85,8 @@ def show_results(console: Console, run: Run, progress: Progress) -> None:
         if not isinstance(example, Remark | Text):  # an empty line below a figure
             console.print()
     print_labeled(console, "best", _describe_best(run, progress))
+    if run_report.final.loss_margin is not None:
+        print_labeled(console, "selected", run_report.selection)
     for remark in run_report.details.remarks():
         print_labeled(console, *remark)
     if "test" in scores:

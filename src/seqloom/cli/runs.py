@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MIN_FULL_WIDTH = 110  # characters; a narrower terminal shows fewer columns
 HEADER = ("run", "task", "model", "score", "parameters", "size", "date", "state")
+MARGIN_MARK = "*"  # at a score that did not select the best weights alone
 MAX_NAME = 20  # characters of a task or a model
 
 
@@ -31,6 +32,7 @@ def runs(folder: str) -> None:
       $ seqloom runs
       $ seqloom runs experiments/2026
     """
+    from seqloom.lens.report import describe_margin
     from seqloom.runs.run_list import list_runs
     from seqloom.tasks.registry import TASKS
     from seqloom.views.figure import Table
@@ -50,6 +52,8 @@ def runs(folder: str) -> None:
         table = Table("", header, tuple(cells(run, wide) for run in readable))
         for line in draw(table, width, charset=charset_of(console.encoding))[1:]:
             console.print(Text(line), soft_wrap=True)
+    for margin in sorted({run.loss_margin for run in readable if run.loss_margin is not None}):
+        print_labeled(console, MARGIN_MARK, f"selected among validations {describe_margin(margin)}")
     for run in summaries:
         if run.problem is not None:
             print_labeled(console, "damaged", format_problem(run.problem), "bold red")
@@ -71,6 +75,7 @@ def cells(run: "RunSummary", wide: bool) -> tuple[str, ...]:
 
     names = (run.name, *(shorten(name, MAX_NAME) for name in (run.task, run.model)))
     score = "–" if run.score is None else f"{readable(run.score[0])} {rounded(run.score[1])}"
+    score += f" {MARGIN_MARK}" * (run.loss_margin is not None)
     size, date, state = byte_size(run.size), local_date(run.created), state_of(run)
     if not wide:
         return (*names, score, size, date[5:10], state.removeprefix("unfinished at "))

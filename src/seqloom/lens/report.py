@@ -15,11 +15,12 @@ from seqloom.core.run_format import MANIFEST, REPORT, read_parts
 from seqloom.core.safe_open import open_regular
 from seqloom.lens.run_files import FinalScore, FinalScores, History, read_history
 from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
+from seqloom.tasks.metrics.registry import readable
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task_report import TaskReport
 from seqloom.views import svg
 from seqloom.views.format import escaped
-from seqloom.views.lenient import integer, mapping, string
+from seqloom.views.lenient import finite, integer, mapping, string
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
@@ -85,6 +86,21 @@ class Report:
         return self.history.best_step if self.final.best_step is None else self.final.best_step
 
     @property
+    def chosen_by(self) -> str:
+        """The name of the score that selects the best weights; empty if no file has it."""
+        return self.final.chosen_by or string(self.history.start.get("chosen_by"), 60)
+
+    @property
+    def selection(self) -> str:
+        """How the best weights were selected, such as `by accuracy`; empty if no file says so."""
+        margins = (self.final.loss_margin, finite(self.history.start.get("loss_margin")))
+        margin = next((margin for margin in margins if margin is not None), None)
+        if not self.chosen_by:
+            return ""
+        among = "" if margin is None else f", among validations {describe_margin(margin)}"
+        return f"by {readable(self.chosen_by)}{among}"
+
+    @property
     def scores(self) -> tuple[FinalScore, ...]:
         """The final scores; of a run that did not finish, those of its best validation."""
         return self.final.scores or tuple(FinalScore(name, value, None) for name, value in self.history.best.items())
@@ -125,6 +141,15 @@ class Report:
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:40rem;border:0"></iframe>'
+
+
+def describe_margin(margin: float) -> str:
+    """The loss of validations that can be the best.
+
+    >>> describe_margin(0.5)
+    'whose loss is within 0.5 nats of the lowest'
+    """
+    return f"whose loss is within {margin:g} nats of the lowest"
 
 
 def read_report(folder: str | Path) -> Report:

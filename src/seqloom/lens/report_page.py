@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from textwrap import wrap
 
-from seqloom.core.wording import counted
+from seqloom.core.wording import counted, join_words
 from seqloom.lens import report_figures
 from seqloom.lens.report import Report
 from seqloom.tasks.metrics.registry import readable
@@ -54,11 +54,12 @@ def report_page(report: Report) -> str:
 
 
 def report_lines(report: Report, width: int) -> list[str]:
-    """Title, ending, scores and the loss curve; the command that continues the run is never cut."""
+    """Title, ending, selection, scores and the loss curve; the command that continues the run is never cut."""
     ending = status(report)
     lines = [fit(line, width) for line in (report.name, lead(report))]
     lines += wrap(one_line(ending.text), width) if ending else []
     lines += [f"To continue: {one_line(ending.command)}"] if ending and ending.command else []
+    lines += [line for sentence in _selection(report) for line in wrap(sentence, width)] if report.scores else []
     for figure in (_score_table(report), report_figures.loss_figure(report)):
         lines += ["", *terminal.draw(figure, width)] if figure is not None else []
     return lines
@@ -67,7 +68,7 @@ def report_lines(report: Report, width: int) -> list[str]:
 def lead(report: Report) -> str:
     """The run in a line: task, model, size, best score, date."""
     size = f"{report.parameters:,} parameters" if report.parameters is not None else ""
-    name = report.final.chosen_by or "loss"
+    name = report.chosen_by or "loss"
     values = [score.valid for score in report.scores if score.name == name and score.valid is not None]
     best = f"validation {readable(name)} {rounded(values[0])}" if values else ""
     return " · ".join(part for part in (report.task, report.arch, size, best, day(report.created)) if part)
@@ -107,7 +108,7 @@ def _score_table(report: Report) -> Table | None:
 
 
 def _scores(report: Report) -> tuple[Block, ...]:
-    table, chosen_by = _score_table(report), report.final.chosen_by
+    table, chosen_by = _score_table(report), report.chosen_by
     if table is None:
         return ()
     facts = []
@@ -118,13 +119,22 @@ def _scores(report: Report) -> tuple[Block, ...]:
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:
         blocks.append(table)
-    by = f", selected by {readable(chosen_by)}" if chosen_by else ""
+    blocks += map(Paragraph, _selection(report))
+    return (*blocks, *report.details.score_notes())
+
+
+def _selection(report: Report) -> list[str]:
+    """Which weights were selected and by which rule, and what to know about that."""
+    sentences, by = [], f", selected {report.selection}" if report.selection else ""
     if report.final.averaged:
         steps = ", ".join(f"{step:,}" for step in report.final.averaged)
-        blocks.append(Paragraph(f"Average of the weights of steps {steps}{by}."))
+        sentences.append(f"Average of the weights of steps {steps}{by}.")
     elif report.best_step is not None:
-        blocks.append(Paragraph(f"Weights of step {report.best_step:,}{by}."))
-    return (*blocks, *report.details.score_notes())
+        sentences.append(f"Weights of step {report.best_step:,}{by}.")
+    if report.history.disqualified:
+        steps = join_words([f"{e.former:,} (loss {rounded(e.former_loss)})" for e in report.history.disqualified])
+        sentences.append(f"Disqualified by a later, lower loss: the weights of step {steps}.")
+    return sentences
 
 
 def _training(report: Report) -> tuple[Block, ...]:

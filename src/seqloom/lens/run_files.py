@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, PlainValidator
 
 from seqloom.core.safe_open import open_regular
-from seqloom.training.events import Sample, Skip
+from seqloom.training.events import Disqualified, Sample, Skip
 from seqloom.views.downsample import Downsampler, EvenSample
 from seqloom.views.figure import Points
 from seqloom.views.format import byte_size, rounded
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
 MAX_POINTS = 2000  # of a curve
-MAX_SAMPLES, MAX_SKIPS, MAX_RESUMES = 12, 100, 20
+MAX_SAMPLES, MAX_SKIPS, MAX_RESUMES, MAX_DISQUALIFIED = 12, 100, 20, 10
 MAX_SCORES, MAX_VALIDATION_SCORES, MAX_AVERAGED = 40, 24, 100
 MAX_TEXT = 2000  # characters of a sample
 MAX_LINE, MAX_LOG = 2**20, 2**30  # bytes; the log of millions of steps is smaller
@@ -54,6 +54,7 @@ Values = Annotated[Mapping[str, Any], PlainValidator(mapping)]
 class FinalScores(BaseModel):
     """The contents of scores.json.
 
+    loss_margin: only validations whose loss was at most this above the lowest could be selected
     averaged: the steps whose weights were averaged, if the run kept the average
     valid, test, details: as they are in the file, for the task's own report
 
@@ -62,6 +63,7 @@ class FinalScores(BaseModel):
     """
 
     chosen_by: Annotated[str, PlainValidator(lambda value: string(value, 60))] = ""
+    loss_margin: Annotated[float | None, PlainValidator(finite)] = None
     best_step: Annotated[int | None, PlainValidator(integer)] = None
     averaged: Annotated[tuple[int, ...], PlainValidator(_averaged_steps)] = ()
     cost: Annotated[Mapping[str, float], PlainValidator(_finite_values)] = {}
@@ -98,6 +100,7 @@ class History:
     samples: texts that the model generated, spread over the run
     skipped: steps without an update, because the loss or gradient was not finite; at most MAX_SKIPS
     best: the scores of the best validation, at `best_step`
+    disqualified: validations that were the best until a later, lower loss; at most MAX_DISQUALIFIED
     start: time, device and number of parameters, unchecked
     """
 
@@ -107,6 +110,7 @@ class History:
     skip_count: int = 0
     best_step: int | None = None
     best: Mapping[str, float] = field(default_factory=dict)
+    disqualified: tuple[Disqualified, ...] = ()
     resumes: tuple[int, ...] = ()
     start: Mapping[str, object] = field(default_factory=dict)
     epoch: float | None = None
@@ -160,6 +164,7 @@ class _LogReader:
         self.curves: dict[str, Downsampler] = {}
         self.samples, self.skips = EvenSample[Sample](MAX_SAMPLES), EvenSample[Skip](MAX_SKIPS)
         self.resumes = EvenSample[int](MAX_RESUMES)
+        self.disqualified = EvenSample[Disqualified](MAX_DISQUALIFIED)
         self.notes: list[str] = []
         self.unreadable_count, self.unreadable_lines = 0, list[int]()
         self.step = 0
@@ -181,13 +186,16 @@ class _LogReader:
                 history.ending = Ending("finished" if kind == "end" else "stopped", step, string(event.get("why"), 200))
                 history.seconds = finite(event.get("seconds")) or history.seconds
             case "start":
-                history.start = {key: event.get(key) for key in ("time", "device", "parameters")}
+                keys = ("time", "device", "parameters", "chosen_by", "loss_margin")
+                history.start = {key: event.get(key) for key in keys}
             case "resume":
                 self.resumes.add(step)
             case "step":
                 self._add_training_step(event)
             case "valid":
                 self._add_validation(event)
+            case "disqualified":
+                self._add_disqualified(event)
             case "sample":
                 self.samples.add(Sample(step, string(event.get("prompt"), 200), string(event.get("text"), MAX_TEXT)))
             case "skip":
@@ -216,7 +224,18 @@ class _LogReader:
         self.history.epoch = finite(event.get("epoch")) or self.history.epoch
         if event.get("best") is True:
             self.history.best_step = self.step
-            self.history.best = {name: score for name, value in scores.items() if (score := number(value)) is not None}
+            self.history.best = _numbers(scores)
+
+    def _add_disqualified(self, event: Mapping[str, object]) -> None:
+        former, best, history = integer(event.get("former")), integer(event.get("best")), self.history
+        if former is None or best is None:
+            return
+        losses = (number(event.get(name)) for name in ("former_loss", "lowest_loss"))
+        former_loss, lowest_loss = (math.nan if loss is None else loss for loss in losses)
+        scores = _numbers(dict(list(mapping(event.get("scores")).items())[:MAX_VALIDATION_SCORES]))
+        self.disqualified.add(Disqualified(self.step, former, former_loss, lowest_loss, best, scores))
+        if best != history.best_step:
+            history.best_step, history.best = best, scores
 
     def _add_point(self, name: str, value: object) -> None:
         if (y := number(value)) is not None:
@@ -238,7 +257,12 @@ class _LogReader:
         history = self.history
         history.curves = {name: points for name, curve in self.curves.items() if (points := curve.points())}
         history.samples, history.skipped = self.samples.items(), self.skips.items()
+        history.disqualified = self.disqualified.items()
         history.skip_count, history.resumes = self.skips.count, self.resumes.items()
         history.ending = history.ending or Ending("open", self.step)
         history.notes = tuple(self.notes)
         return history
+
+
+def _numbers(values: Mapping[str, object]) -> dict[str, float]:
+    return {name: score for name, value in values.items() if (score := number(value)) is not None}

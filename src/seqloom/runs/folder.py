@@ -26,7 +26,7 @@ from seqloom.core.run_format import (
 from seqloom.tasks.experiment import Experiment
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor
 
 PASS_ANOTHER = f"Pass {KeyName('out', 'another/folder')}"
 RUNS = Path("runs")  # the folder of runs whose folder the user does not name
@@ -95,12 +95,15 @@ def create_run(
         write_manifest(folder, Manifest(experiment.task, created, versions=versions, files=files, parts=parts))
 
 
-def save_best(folder: Path, model: "nn.Module") -> None:
-    """Write the best weights beside the old ones, commit them with the manifest, and remove the old ones."""
+def save_best(folder: Path, weights: "Mapping[str, Tensor]", parameters: int) -> None:
+    """Write the best weights beside the old ones, commit them with the manifest, and remove the old ones.
+
+    parameters: how many numbers training changes; not all weights are
+    """
     from safetensors.torch import save
 
     manifest = read_manifest(folder)
-    content = save({name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()})
+    content = save({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()})
     temporary = folder / f"{atomic_io.TEMPORARY}model.safetensors"
     with atomic_io.write_errors(temporary):
         atomic_io.write(temporary, content)
@@ -108,7 +111,6 @@ def save_best(folder: Path, model: "nn.Module") -> None:
         name = f"model-{digest[:12]}.safetensors"
         atomic_io.replace(temporary, folder / name)
     files = {file: file_digest for file, file_digest in manifest.files.items() if not file.startswith("model-")}
-    parameters = sum(weight.numel() for weight in model.parameters())
     write_manifest(folder, manifest.with_files({**files, name: digest}, parameters))
     for old in folder.glob("model-*.safetensors"):
         if old.name != name:

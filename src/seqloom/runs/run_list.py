@@ -19,6 +19,7 @@ from seqloom.core.run_format import (
     read_json,
     read_manifest,
 )
+from seqloom.views.lenient import finite
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class RunSummary:
     """A line of `seqloom runs`: a run, or what is wrong with its folder.
 
     score: name and value of the score by which the best weights were chosen, on the test split if there is one
+    loss_margin: only validations whose loss was at most this above the lowest could be chosen
     size: bytes of the folder
     created: in ISO 8601
     parts: the user-defined parts of the run
@@ -38,6 +40,7 @@ class RunSummary:
     task: str = ""
     model: str = ""
     score: tuple[str, float] | None = None
+    loss_margin: float | None = None
     parameters: int = 0
     size: int = 0
     created: str = ""
@@ -83,11 +86,13 @@ def read_summary(folder: Path) -> RunSummary:
     manifest = read_manifest(folder)
     finished = (folder / SCORES).exists()
     steps = [int(path.name[5:]) for path in (folder / CHECKPOINTS).glob("step-*") if path.name[5:].isdigit()]
+    scores = read_json(folder / SCORES) if finished else {}
     summary = RunSummary(
         folder,
         manifest.task,
         model="?",
-        score=selection_score(read_json(folder / SCORES), folder / SCORES) if finished else None,
+        score=selection_score(scores, folder / SCORES),
+        loss_margin=finite(scores.get("loss_margin")),
         parameters=manifest.parameters,
         size=sum(map(size_of, folder.rglob("*"))),
         created=manifest.created,

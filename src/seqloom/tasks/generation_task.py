@@ -50,6 +50,7 @@ from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput, p
 SOURCE_FILE, TARGET_FILE = "source.json", "target.json"
 EXAMPLES, ERRORS = 12, 12  # in a report: the first examples, and more that differ from their references
 END_SIGN = "</s>"  # how the end token is shown
+LOSS_MARGIN = 0.5  # nats per token; long nonsense can overlap more with short references than the first real texts do
 READABLE = 12  # tokens of a source whose attention is easy to read
 
 
@@ -83,6 +84,8 @@ class GenerationTask(RowTask[EncoderDecoder]):
     ) -> None:
         super().__init__(experiment, encoders, data, source)
         self.target: Tokenizer = encoders[TARGET_FILE if TARGET_FILE in encoders else SOURCE_FILE]
+        if self.has_likelihood:
+            self.loss_margin = LOSS_MARGIN
 
     def learn(self, data: Dataset) -> None:
         self.known = KnownCharacters(target=find_characters(data.splits[TRAIN]["target_texts"], self.target))
@@ -170,6 +173,11 @@ class GenerationTask(RowTask[EncoderDecoder]):
 
     # Model -----------------------------------------------------------------------------------------------------
 
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether the loss is −log p, in nats."""
+        return keys(self.experiment.model, EncoderDecoderKeys).head in names.LIKELIHOODS
+
     def build(self) -> EncoderDecoder:
         section, smoothing = self.experiment.model, self.experiment.train.label_smoothing
         stem, target = self.stems(section)
@@ -242,8 +250,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
 
     def likelihood(self, model: EncoderDecoder, split: Split, device: torch.device) -> dict[str, float]:
         """Loss, perplexity and token accuracy, with the target's own tokens as the decoder's input."""
-        exact = keys(self.experiment.model, EncoderDecoderKeys).head in names.LIKELIHOODS
-        likelihood, correct, count = Likelihood(exact=exact), 0, 0
+        likelihood, correct, count = Likelihood(exact=self.has_likelihood), 0, 0
         for batch in (batch.to(device) for batch in self.batches(split)):
             y, _ = model(batch.source, batch.decoder_input, batch.lengths, batch.target_lengths)
             loss = model.head.loss(y, batch.target, batch.target_lengths)

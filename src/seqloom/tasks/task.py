@@ -120,10 +120,12 @@ class Task(ABC, Generic[ModelT, ItemT]):
     """A task with data (`prepare`) trains; one with its vocabularies only (`from_files`) predicts.
 
     chosen_by: the score by which the best model is chosen
+    loss_margin: if it is set, only validations whose loss is at most this above the lowest one can be the best
     """
 
     chosen_by: str
     higher_is_better: bool
+    loss_margin: float | None = None
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+import torch
 from torch import nn
 
 from seqloom.core import atomic_io
 from seqloom.core.problem import SeqloomError
-from seqloom.core.run_format import METRICS
+from seqloom.core.run_format import METRICS, read_manifest
 from seqloom.runs.folder import save_best
 from seqloom.training import checkpoints
 from seqloom.training.events import NOT_LOGGED, Event, Saved, Stop
@@ -56,7 +57,13 @@ class RunCheckpointer:
         self._log_bytes = atomic_io.truncate(self.folder / METRICS, size)
 
     def save_best(self, model: nn.Module) -> None:
-        save_best(self.folder, model)
+        save_best(self.folder, model.state_dict(), sum(weight.numel() for weight in model.parameters()))
+
+    def save_best_of(self, step: int) -> None:
+        path = checkpoints.checkpoint_path(self.folder, step)
+        checkpoints.verify(path)
+        weights = checkpoints.read_tensors(path / checkpoints.WEIGHTS, torch.device("cpu"))
+        save_best(self.folder, weights, read_manifest(self.folder).parameters)
 
     def after_step(self, trainer: Trainer) -> None:
         """Save a checkpoint after a validation, every so many steps or seconds, at the end, and on a signal."""
@@ -72,7 +79,10 @@ class RunCheckpointer:
         trainer.progress.log_bytes = self._log_bytes
         atomic_io.fsync(self.folder / METRICS)
         checkpoints.save(self.folder, trainer)
-        checkpoints.prune(self.folder, trainer.config.keep_checkpoints, also_keep=trainer.progress.validations)
+        progress = trainer.progress
+        may_become_best = [candidate.step for candidate in progress.candidates[1:]]
+        also_keep = [*progress.validations, *may_become_best]
+        checkpoints.prune(self.folder, trainer.config.keep_checkpoints, also_keep)
         self._saved_at = time.monotonic()
         trainer.emit(Saved(trainer.progress.step))
 

@@ -67,6 +67,9 @@ def restore(path: Path, trainer: Trainer) -> None:
         reason = str(error).splitlines()[-1].strip().rstrip(".") or type(error).__name__
         message = f"not a checkpoint of this run ({reason})"
         raise RunError(message, "Remove it to resume from an earlier one", location=path) from None
+    progress, folder = trainer.progress, path.parents[1]
+    others = (other for other in progress.candidates[1:] if checkpoint_path(folder, other.step).exists())
+    progress.candidates = [*progress.candidates[:1], *others]  # the weights of the best are saved in the run
     trainer.state = None
     if (path / CARRIED).exists():
         tensors = read_tensors(path / CARRIED, trainer.device)
@@ -108,7 +111,7 @@ def verify(path: Path) -> None:
 
 
 def prune(folder: Path, keep: int, also_keep: Collection[int] = ()) -> None:
-    """Remove all but the newest checkpoints and those of the steps in `also_keep`, which will be averaged."""
+    """Remove all but the newest checkpoints and those of the steps in `also_keep`, whose weights may be needed."""
     kept = {checkpoint_path(folder, step) for step in also_keep}
     for old in list_checkpoints(folder)[:-keep]:
         if old not in kept:
@@ -136,6 +139,8 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
 def average(folder: Path, trainer: Trainer, checkpointer: Checkpointer) -> Average | None:
     """Evaluate the mean of the last validations' weights, and keep it if it is the best; None for fewer than two.
 
+    It is ranked among the validations: its loss must be within the margin, and may disqualify the best of them.
+
     Until the scores are written, the checkpoints of these validations are kept beside the `train.keep_checkpoints`
     newest, so that a killed run can be resumed. With Adam each is three times the size of the weights.
     """
@@ -144,10 +149,14 @@ def average(folder: Path, trainer: Trainer, checkpointer: Checkpointer) -> Avera
         return None
     trainer.model.load_state_dict(mean_weights([checkpoint_path(folder, step) for step in steps]))
     evaluation = trainer.evaluate("valid")
-    event = Average(trainer.progress.step, steps, evaluation.scores, trainer.is_best(evaluation))
-    if event.best:
-        checkpointer.save_best(trainer.model)
+    progress, former, candidate = trainer.progress, trainer.progress.candidates[0], trainer.candidate(evaluation)
+    trainer.selection.add(progress, candidate)
+    trainer.save_best(former, candidate, checkpointer)
+    event = Average(progress.step, steps, evaluation.scores, progress.best is candidate)
     trainer.emit(event)
+    trainer.emit_disqualified(former)
+    if event.best:
+        progress.candidates = [former]  # the best step is that of a validation
     return event
 
 

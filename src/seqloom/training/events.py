@@ -52,6 +52,8 @@ class Start(Event):
     device: str
     parameters: int
     steps: int  # of the whole run; approximate if batches are grouped by length
+    chosen_by: str  # the score that selects the best weights
+    loss_margin: float | None  # only validations whose loss is at most this above the lowest can be the best
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,22 @@ class Valid(Event):
     epoch: float
     scores: dict[str, float]
     best: bool
+
+
+@dataclass(frozen=True)
+class Disqualified(Event):
+    """The best validation so far is no longer the best: the loss of this one is so low that it is out of the margin.
+
+    former, former_loss: the validation that was the best, by its step
+    lowest_loss: of all validations
+    best, scores: the best validation now, with the score that selects and its loss
+    """
+
+    former: int
+    former_loss: float
+    lowest_loss: float
+    best: int
+    scores: dict[str, float]
 
 
 @dataclass(frozen=True)

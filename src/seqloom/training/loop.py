@@ -18,10 +18,11 @@ from seqloom.runs.devices import autocast, device_name, seed_torch
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.activation_regularization import activation_penalty
-from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
+from seqloom.training.events import Disqualified, Event, Listener, Sample, Skip, Start, Step, Tick, Valid
 from seqloom.training.optimization import average_and_clip, build_optimizer, loss_and_norm
 from seqloom.training.schedules import ScheduleState, learning_rate
-from seqloom.training.trainer_state import Progress, RunningSums
+from seqloom.training.selection import Selection
+from seqloom.training.trainer_state import Candidate, Progress, RunningSums
 
 
 class Diverged(SeqloomError, ArithmeticError):
@@ -33,6 +34,9 @@ class Checkpointer(Protocol):
 
     def save_best(self, model: nn.Module) -> None:
         """Save the best weights so far."""
+
+    def save_best_of(self, step: int) -> None:
+        """Save as the best weights those of an earlier validation, from its checkpoint."""
 
     def after_step(self, trainer: "Trainer") -> None:
         """Save a checkpoint if one is due. May raise, to stop the run."""
@@ -65,6 +69,7 @@ class Trainer:
         persistent = self.model.state_dict().keys()
         self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in persistent]
         self.progress, self.state = Progress(), None
+        self.selection = Selection(task.loss_margin, task.higher_is_better)
         self.items = task.epoch(0)
         self.total = total_steps(len(self.items), experiment)
 
@@ -73,7 +78,8 @@ class Trainer:
         progress, config = self.progress, self.config
         if progress.step == 0:
             size = sum(weight.numel() for weight in self.parameters)
-            self.emit(Start(0, now(), device_name(self.device), size, self.total))
+            rule = self.task.chosen_by, self.task.loss_margin
+            self.emit(Start(0, now(), device_name(self.device), size, self.total, *rule))
         self.items = self.task.epoch(progress.epoch)
         start = time.monotonic() - progress.seconds
         while not self.finished():
@@ -163,26 +169,41 @@ class Trainer:
         progress.recent = RunningSums()
 
     def validate(self, checkpointer: Checkpointer) -> None:
-        """Evaluate, save the weights if they are the best so far, generate samples."""
-        progress = self.progress
+        """Evaluate, save the best weights if they changed, generate samples."""
+        progress, former = self.progress, self.progress.best
         evaluation = self.evaluate("valid")
-        best = self.is_best(evaluation)
         progress.validated = progress.step
         if self.config.average_checkpoints is not None:
             progress.validations = [*progress.validations, progress.step][-self.config.average_checkpoints :]
-        if best:
-            progress.best, progress.best_loss = evaluation.scores[self.task.chosen_by], evaluation.scores.get("loss")
-            progress.best_step, progress.since_best, progress.waiting = progress.step, 0, 0
-            checkpointer.save_best(self.model)
+        candidate = self.candidate(evaluation)
+        if self.selection.add(progress, candidate):
+            progress.since_best, progress.waiting = 0, 0
         else:
             progress.since_best += 1
             progress.waiting += 1
             if progress.waiting >= self.config.halve_every:
                 progress.plateaus, progress.waiting = progress.plateaus + 1, 0
-        self.emit(Valid(progress.step, self.epochs(), evaluation.scores, best))
+        self.save_best(former, candidate, checkpointer)
+        self.emit(Valid(progress.step, self.epochs(), evaluation.scores, progress.best is candidate))
+        self.emit_disqualified(former)
         with torch.inference_mode():
             for sample in self.task.samples(self.model, self.device):
                 self.emit(Sample(progress.step, **sample))
+
+    def save_best(self, former: Candidate | None, current: Candidate, checkpointer: Checkpointer) -> None:
+        """Save the best weights if they are not those of before: the model's, or those of an earlier validation."""
+        best = self.progress.candidates[0]
+        if best is current:
+            checkpointer.save_best(self.model)
+        elif best is not former:
+            checkpointer.save_best_of(best.step)
+
+    def emit_disqualified(self, former: Candidate | None) -> None:
+        """Emit an event if the best candidate of before has the better score, but its loss is now out of the margin."""
+        progress, best = self.progress, self.progress.candidates[0]
+        if former is not None and self.selection.order(former) < self.selection.order(best):
+            scores = {self.task.chosen_by: best.score, "loss": best.loss}
+            self.emit(Disqualified(progress.step, former.step, former.loss, progress.lowest_loss, best.step, scores))
 
     def evaluate(self, split: str) -> Evaluation:
         """The scores of the current weights, in the precision of training."""
@@ -190,12 +211,11 @@ class Trainer:
         with torch.inference_mode(), autocast(self.config, self.device):
             return self.task.validate(self.model, split, self.device)
 
-    def is_best(self, evaluation: Evaluation) -> bool:
-        """Whether the score is better than all before; between equal scores, the lower loss decides."""
-        score, best = evaluation.scores[self.task.chosen_by], self.progress.best
-        if score == best and self.progress.best_loss is not None:
-            return evaluation.scores.get("loss", math.inf) < self.progress.best_loss
-        return best is None or math.isnan(best) or (score > best if self.task.higher_is_better else score < best)
+    def candidate(self, evaluation: Evaluation) -> Candidate:
+        """The current step with the score and the loss of an evaluation."""
+        loss = evaluation.scores.get("loss", math.inf)
+        score = float(evaluation.scores[self.task.chosen_by])
+        return Candidate(self.progress.step, score, float(loss) if math.isfinite(loss) else math.inf)
 
     def finished(self) -> bool:
         """Whether the budget of steps or epochs is used up, or early stopping applies."""

@@ -110,7 +110,8 @@ class Session:
     def _write_scores(self, run: Run, trainer: Trainer, average: Average | None) -> None:
         """Evaluate the best weights on the validation and test splits; write scores and costs."""
         progress = trainer.progress
-        content: dict[str, object] = {"chosen_by": self.task.chosen_by, "best_step": progress.best_step}
+        rule = {"chosen_by": self.task.chosen_by, "loss_margin": self.task.loss_margin}
+        content: dict[str, object] = {**rule, "best_step": progress.candidates[0].step}
         if average is not None:
             score = average.scores[self.task.chosen_by]
             content["averaged"] = {"steps": average.steps, "score": score, "kept": average.best}

@@ -1,5 +1,6 @@
 """The progress of a run: what the trainer remembers apart from weights, optimizer and carried state."""
 
+import math
 from dataclasses import field
 from typing import Annotated, Any
 
@@ -28,6 +29,18 @@ class RunningSums:
         self.steps += 1
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A validation that is the best or may become it: the step, the score that selects, and the loss.
+
+    A loss that is not known or not finite is infinite.
+    """
+
+    step: Count
+    score: Real
+    loss: Real = math.inf
+
+
 @dataclass
 class Progress:
     """Plain numbers, saved as JSON with each checkpoint."""
@@ -38,11 +51,10 @@ class Progress:
     tokens: Count = 0
     seconds: Real = 0.0  # of all sessions
     stepping: Real = 0.0  # of these, in steps: without validations, samples and checkpoints
-    best: Real | None = None
-    best_loss: Real | None = None  # decides between equal scores
-    best_step: Count = 0
-    since_best: Count = 0  # validations since the best one
-    waiting: Count = 0  # validations since the best one or the last plateau
+    candidates: list[Candidate] = field(default_factory=list)  # the best validation, and those that may become it
+    lowest_loss: Real = math.inf  # of all validations
+    since_best: Count = 0  # validations since the last that improved
+    waiting: Count = 0  # validations since the last that improved, or the last plateau
     plateaus: Count = 0
     not_finite: Count = 0  # steps in a row
     validated: Annotated[int, Field(strict=True, ge=-1)] = -1  # the step of the last validation
@@ -50,9 +62,21 @@ class Progress:
     log_bytes: Count = 0  # of metrics.jsonl
     recent: RunningSums = field(default_factory=RunningSums)
 
+    @property
+    def best(self) -> Candidate | None:
+        """The best validation, whose weights are saved."""
+        return self.candidates[0] if self.candidates else None
+
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Progress":
-        """Keys of later versions are ignored; a value of another type or out of range is a ValueError."""
+        """Keys of later versions are ignored; a value of another type or out of range is a ValueError.
+
+        Older checkpoints have the best validation alone, as `best`, `best_loss` and `best_step`.
+        """
+        if values.get("best") is not None:
+            loss = math.inf if values.get("best_loss") is None else values["best_loss"]
+            best = {"step": values.get("best_step"), "score": values["best"], "loss": loss}
+            values = {"candidates": [best], "lowest_loss": loss, **values}
         try:
             return Progress(**values)
         except ValidationError as error:

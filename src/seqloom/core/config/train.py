@@ -121,7 +121,7 @@ class Train(Section):
     average_checkpoints: int | None = key(
         None,
         "At the end, average the weights of this many last validations, and keep the average if it "
-        "scores better. Their checkpoints stay on disk until the run ends.",
+        "is better than the best validation. Their checkpoints stay on disk until the run ends.",
         ge=2,
         le=100,
     )
