@@ -45,7 +45,9 @@ def test_the_summary_has_five_translations_and_one_attention_map(seqloom: Seqloo
     assert note in Path("r/report.html").read_text()
 
 
-def test_the_summary_has_the_rule_that_selected_the_weights(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_has_the_rule_that_selected_the_weights_and_a_better_greedy_score(
+    seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Trainer, "evaluate", lambda *_: Evaluation({"chrf": 99.0, "loss": 1.0}))
     Path("pairs.tsv").write_text("".join(ROWS))
     result = seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.max-length", "6", *TINY)
@@ -53,6 +55,10 @@ def test_the_summary_has_the_rule_that_selected_the_weights(seqloom: Seqloom, mo
     rule = "selected by chrF, among validations whose loss is within 0.5 nats of the lowest"
     assert rule in result.out.splitlines()
     assert max(map(len, rule.splitlines())) <= 80
+    (note,) = (line for line in result.out.splitlines() if line.startswith("note ") and "greedy" in line)
+    options = "use `--beam 1` to predict and evaluate, or train with `--decode.beam-size 1`"
+    assert note.endswith(f"with the run's beam, and 99 with greedy search: {options}")
+    assert seqloom("evaluate", "r", "pairs.tsv", "--beam", "1").code == 0
     listed = seqloom("runs", ".").out
     assert re.search(r"chrF [\d.]+ \*", listed)
     assert "*        selected among validations whose loss is within 0.5 nats of the lowest" in listed

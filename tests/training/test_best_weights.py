@@ -13,12 +13,15 @@ from seqloom.api import resume, start
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import sha256, verify
 from seqloom.lens.report import read_report
+from seqloom.runs.run import Run
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Evaluation
 from seqloom.training import checkpoints
 from seqloom.training.checkpoints import MANIFEST, PROGRESS, WEIGHTS, checkpoint_path
 from seqloom.training.events import Event, Saved, Tick
 from seqloom.training.loop import Trainer
+from seqloom.training.session import Session
+from seqloom.views.format import rounded
 from tests.training.fault_injection import run_with_fault, start_or_resume
 from tests.training.small import lines, tiny
 from tests.training.test_crash import assert_same, results
@@ -192,6 +195,43 @@ def test_the_loss_of_an_average_that_is_not_kept_may_disqualify_the_best(
     assert run.scores["best_step"] == 3
     assert same(best_weights(tmp_path / "run"), load_file(checkpoint_path(tmp_path / "all", 3) / WEIGHTS))
     assert best_steps(tmp_path / "run") == [3]
+
+
+# Greedy search and the beam -------------------------------------------------------------------------------------------
+
+
+def greedy_chrf(run: Run) -> float:
+    return Session.prepare(run.experiment).task.validate(run.model, "valid", run.device).scores["chrf"]
+
+
+def test_the_run_says_that_greedy_search_is_better_than_its_beam(tmp_path: Path) -> None:
+    run = start(config_of(), tmp_path / "run")
+    beam = run.scores["valid"]["chrf"]
+    assert run.scores["greedy"] == {"score": 26.0, "better": True}
+    note = f"chrF is {rounded(beam)} with the run's beam, and 26 with greedy search: use `--beam 1` to predict"
+    assert note in "\n".join(read_report(tmp_path / "run").lines(200))
+    assert "with greedy search: use `--beam 1`" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_nothing_is_said_of_a_beam_that_is_as_good(scores: list[tuple[float, float]], tmp_path: Path) -> None:
+    scores[:] = [(3.0, 0.0)] * 7
+    start(config_of(), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "scores.json").read_text())["greedy"] == {"score": 0.0, "better": False}
+    assert (
+        "greedy" not in (tmp_path / "run" / "report.html").read_text(encoding="utf-8").partition("experiment.toml")[0]
+    )
+    greedy = tiny("translate", train={"steps": 2, "validate_every": 1}, decode={"beam_size": 1})
+    assert "greedy" not in start(greedy, tmp_path / "greedy").scores
+
+
+def test_greedy_search_is_compared_in_float32(tmp_path: Path) -> None:
+    run = start(config_of(precision="bf16"), tmp_path / "run")
+    assert run.scores["greedy"]["score"] == pytest.approx(greedy_chrf(run)) != 26.0
+
+
+def test_the_average_is_compared_with_its_own_score(tmp_path: Path) -> None:
+    run = start(config_of(average_checkpoints=2), tmp_path / "run")
+    assert (run.scores["averaged"]["kept"], run.scores["greedy"]["score"]) == (True, 26.5)
 
 
 # Checkpoints that are damaged, removed or older -----------------------------------------------------------------------

@@ -87,6 +87,8 @@ def show_results(console: Console, run: Run, progress: Progress) -> None:
     print_labeled(console, "best", _describe_best(run, progress))
     if run_report.final.loss_margin is not None:
         print_labeled(console, "selected", run_report.selection)
+    if run_report.greedy_note:
+        print_labeled(console, "note", run_report.greedy_note, "yellow")
     for remark in run_report.details.remarks():
         print_labeled(console, *remark)
     if "test" in scores:

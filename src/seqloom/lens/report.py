@@ -19,7 +19,7 @@ from seqloom.tasks.metrics.registry import readable
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task_report import TaskReport
 from seqloom.views import svg
-from seqloom.views.format import escaped
+from seqloom.views.format import escaped, rounded
 from seqloom.views.lenient import finite, integer, mapping, string
 
 if TYPE_CHECKING:
@@ -99,6 +99,16 @@ class Report:
             return ""
         among = "" if margin is None else f", among validations {describe_margin(margin)}"
         return f"by {readable(self.chosen_by)}{among}"
+
+    @property
+    def greedy_note(self) -> str:
+        """What to do where greedy search has a better score than the run's beam; otherwise empty."""
+        name, greedy = readable(self.final.chosen_by), self.final.greedy
+        beam = finite(self.final.valid.get(self.final.chosen_by))
+        if greedy is None or beam is None or rounded(greedy) == rounded(beam):
+            return ""
+        scores = f"{name} is {rounded(beam)} with the run's beam, and {rounded(greedy)} with greedy search"
+        return f"{scores}: use `--beam 1` to predict and evaluate, or train with `--decode.beam-size 1`"
 
     @property
     def scores(self) -> tuple[FinalScore, ...]:

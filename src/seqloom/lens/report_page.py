@@ -134,6 +134,8 @@ def _selection(report: Report) -> list[str]:
     if report.history.disqualified:
         steps = join_words([f"{e.former:,} (loss {rounded(e.former_loss)})" for e in report.history.disqualified])
         sentences.append(f"Disqualified by a later, lower loss: the weights of step {steps}.")
+    if report.greedy_note:
+        sentences.append(f"{report.greedy_note}.")
     return sentences
 
 

@@ -44,6 +44,11 @@ def _averaged_steps(value: object) -> tuple[int, ...]:
     return tuple(step for step in steps if step is not None)
 
 
+def _better_greedy_score(value: object) -> float | None:
+    comparison = mapping(value)
+    return finite(comparison.get("score")) if comparison.get("better") is True else None
+
+
 def _finite_values(value: object) -> dict[str, float]:
     return {name: result for name, item in mapping(value).items() if (result := finite(item)) is not None}
 
@@ -56,6 +61,7 @@ class FinalScores(BaseModel):
 
     loss_margin: only validations whose loss was at most this above the lowest could be selected
     averaged: the steps whose weights were averaged, if the run kept the average
+    greedy: the score that selects with greedy search, if it is better than with the run's beam
     valid, test, details: as they are in the file, for the task's own report
 
     >>> FinalScores.model_validate({"valid": {"accuracy": 0.9}, "details": "?"}).scores
@@ -65,6 +71,7 @@ class FinalScores(BaseModel):
     chosen_by: Annotated[str, PlainValidator(lambda value: string(value, 60))] = ""
     loss_margin: Annotated[float | None, PlainValidator(finite)] = None
     best_step: Annotated[int | None, PlainValidator(integer)] = None
+    greedy: Annotated[float | None, PlainValidator(_better_greedy_score)] = None
     averaged: Annotated[tuple[int, ...], PlainValidator(_averaged_steps)] = ()
     cost: Annotated[Mapping[str, float], PlainValidator(_finite_values)] = {}
     valid: Values = {}

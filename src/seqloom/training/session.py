@@ -14,6 +14,7 @@ from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, read_json, read_manifest, verify
 from seqloom.data.source import DataSource
+from seqloom.models.family import Use
 from seqloom.nn.model import GenerativeModel
 from seqloom.runs.devices import deterministic_algorithms, resolve_device, seed_torch
 from seqloom.runs.folder import create_run
@@ -23,13 +24,14 @@ from seqloom.runs.run_config import DATA_OPTION, without_local_paths
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.part_conformance import check_parts
 from seqloom.tasks.registry import TASKS
-from seqloom.tasks.task import Task
+from seqloom.tasks.task import Evaluation, Task
 from seqloom.tasks.user_defined_parts import data_code, part_errors
 from seqloom.training import checkpoints
 from seqloom.training.checkpointer import RunCheckpointer
 from seqloom.training.events import Average, End, Listener, Ready, Resume, jsonable
 from seqloom.training.loop import Trainer, now
 from seqloom.training.tensorboard import tensorboard_log
+from seqloom.training.trainer_state import Candidate
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ class Session:
 
     def _write_scores(self, run: Run, trainer: Trainer, average: Average | None) -> None:
         """Evaluate the best weights on the validation and test splits; write scores and costs."""
-        progress = trainer.progress
+        progress, best = trainer.progress, trainer.progress.candidates[0]
         rule = {"chosen_by": self.task.chosen_by, "loss_margin": self.task.loss_margin}
-        content: dict[str, object] = {**rule, "best_step": progress.candidates[0].step}
+        content: dict[str, object] = {**rule, "best_step": best.step}
         if average is not None:
             score = average.scores[self.task.chosen_by]
             content["averaged"] = {"steps": average.steps, "score": score, "kept": average.best}
@@ -121,6 +123,7 @@ class Session:
                     evaluation = self.task.evaluate(run.model, split, self.device)
                 content[split] = evaluation.scores
                 if split == "valid":
+                    content |= self._compare_with_greedy(run, best, average, evaluation)
                     content["details"] = evaluation.details
         content["cost"] = {
             "seconds": round(progress.seconds, 3),
@@ -133,6 +136,23 @@ class Session:
         }
         trainer.emit(End(progress.step, round(progress.seconds, 3)))
         atomic_io.write(run.folder / SCORES, json.dumps(jsonable(content), indent=1, ensure_ascii=False) + "\n")
+
+    def _compare_with_greedy(
+        self, run: Run, best: Candidate, average: Average | None, evaluation: Evaluation
+    ) -> dict[str, object]:
+        """If answers are generated with a beam: the score of greedy search, and whether it is better than `evaluation`.
+
+        Validation during training is greedy; in another precision than float32 it is repeated.
+        """
+        experiment, name = self.experiment, self.task.chosen_by
+        if experiment.use is not Use.DECODE or experiment.decode is None or experiment.decode.beam_size == 1:
+            return {}
+        score = average.scores[name] if average is not None and average.best else best.score
+        if experiment.train.precision != "float32":
+            with torch.inference_mode():
+                score = self.task.validate(run.model, "valid", self.device).scores[name]
+        beam = evaluation.scores[name]
+        return {"greedy": {"score": score, "better": score > beam if self.task.higher_is_better else score < beam}}
 
 
 def peak_memory(device: torch.device) -> int:
