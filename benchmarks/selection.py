@@ -1,4 +1,4 @@
-"""Which validation should decide a checkpoint? The rules compared, on the weights of every validation of a training.
+"""Which validation has the best weights? Rules that select one, compared on the weights of every validation.
 
     python benchmarks/selection.py numbers copy [--pairs 600 2000 6000]
     python benchmarks/selection.py train.tsv --valid val.tsv --test test.tsv [--pairs 600 2000 6000] [--reverse]
