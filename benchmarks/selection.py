@@ -85,7 +85,8 @@ class Measure:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Ready):
-            self.session, self.model, self.chosen_by = event.session, event.model, event.session.task.chosen_by
+            self.session, self.chosen_by = event.session, event.session.task.chosen_by
+            self.model: Any = event.model
         if isinstance(event, Valid):
             session = self.session
             with torch.inference_mode(), autocast(session.experiment.train, session.device):

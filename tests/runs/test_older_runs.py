@@ -110,7 +110,7 @@ def test_last_was_the_last_step_of_both_directions(task: str, tmp_path: Path) ->
         write_manifest(folder, replace(manifest, format=number, files=files))
         assert type(seqloom.load(folder).model.get_submodule(pool)) is kind
     assert seqloom.load(folder).predict(texts) == expected
-    save_best(folder, seqloom.load(folder).model)
+    save_best(folder, seqloom.load(folder).model.state_dict(), manifest.parameters)
     assert read_manifest(folder).format == 1
     assert type(seqloom.load(folder).model.get_submodule(pool)) is LastStepPool
 
