@@ -124,7 +124,7 @@ def test_a_loaded_run_predicts_as_the_trained_model(
     assert again.experiment.model.arch == arch
     assert again.experiment == run.experiment
     (trainer,) = trained
-    assert trainer.progress.best_step == 6
+    assert [candidate.step for candidate in trainer.progress.candidates[:1]] == [6]
     assert answers(again) == answers_in_memory(trainer.task, trainer.model)
 
 
