@@ -75,7 +75,7 @@ class Config(GenerationConfig):
         option="--model lstm --model.attention additive",
         more="train.en train.de --valid val.en --valid val.de",
     )
-    architecture = "gru"
+    architecture = "gru-after"
     scores = ("bleu", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
     data: TranslateData = key(..., "Files, splits and tokenization.")
