@@ -1,6 +1,6 @@
 """The options of files that differ from those of training, for commands that read files with a run."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -27,7 +27,7 @@ def file_options() -> list["KeyOption"]:
     return options
 
 
-def file_values(options: dict[str, Any]) -> dict[str, Any]:
+def file_values(options: dict[str, object]) -> dict[str, object]:
     """The values of these options that were typed, which are removed from `options`."""
     values = {option.key.name: options.pop(str(option.name), None) for option in file_options()}
     return {name: value for name, value in values.items() if value is not None}

@@ -80,9 +80,8 @@ class Recurrent(Family):
             yield conflict(
                 "model.bidirectional", f"{message}, so it can't generate text token by token", "Leave it out"
             )
-        if (
-            self.connection == "residual" and self.depth == 1 and self.dim != self.layer_width
-        ):  # no layer keeps its width
+        no_width_is_kept = self.depth == 1 and self.dim != self.layer_width
+        if self.connection == "residual" and no_width_is_kept:
             message = f"{KeyName('model.connection', 'residual')} needs a layer that keeps its width"
             advice = f"Give {KeyName('model.depth')} 2 or more, or {KeyName('model.dim')} as wide as the layer's output"
             yield conflict("model.connection", message, advice)

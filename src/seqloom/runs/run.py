@@ -151,7 +151,7 @@ class Run:
                     raise error.shifted(start) from None
         return answers
 
-    def read_inputs(self, file: str | Path, data: Mapping[str, Any] | None = None) -> "Inputs":
+    def read_inputs(self, file: str | Path, data: Mapping[str, object] | None = None) -> "Inputs":
         """The inputs of a file, with or without answers, in the columns and the format of the run's own files.
 
         data: the format of this file, where it differs, as in `evaluate`
@@ -232,7 +232,7 @@ class Run:
 
 
 def with_files(
-    config: Experiment, files: Sequence[str], data: Mapping[str, Any], location: str = "evaluate"
+    config: Experiment, files: Sequence[str], data: Mapping[str, object], location: str = "evaluate"
 ) -> Experiment:
     """The config of a run with other values for keys of `data` that describe files."""
     data_keys = keys_of("data", type(config.data), type(config))
