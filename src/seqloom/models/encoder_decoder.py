@@ -77,7 +77,7 @@ class AttentionDecoderKeys(EncoderDecoderKeys):
         "[forward at the end; backward at the start]) or the mean of its outputs (mean), each of them also through a "
         "learned tanh layer, which fits any sizes (last-map, mean-map); or not at all (none). source, of older runs: "
         "last if the encoder reads one way and has the decoder's cell and depth, otherwise mean-map. Default without "
-        "attention: last if the shapes fit, otherwise last-map.",
+        "attention: last in the same case, otherwise last-map.",
     )
     input_feeding: bool = key(False, "Whether a step also reads the previous step's output (Luong 2015).")
 
