@@ -1,5 +1,7 @@
 """The key-value cache: doubled capacity, rows at their own positions, and writes in place."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given
@@ -179,6 +181,20 @@ def test_a_state_overwritten_by_a_step_is_refused() -> None:
         y, _ = layer(x, state=copied)
         layer(x, state=after)
     assert torch.equal(y, expected)
+
+
+@pytest.mark.parametrize("same", [State.detach, State.to])
+def test_a_state_that_shares_storage_is_overwritten_too(same: Callable[[State], State]) -> None:
+    layer, x = SelfAttention(4, heads=1, causal=True), torch.randn(2, 1, 4)
+    with torch.no_grad():
+        _, state = layer(torch.randn(2, 3, 4))
+        _, state = layer(x, state=state)
+        shared, converted = same(state), state.to(dtype=torch.float64)
+        layer(x, state=state)
+        assert shared.consumed
+        assert not converted.consumed
+        with pytest.raises(ArgumentError, match="used up"):
+            layer(x, state=shared)
 
 
 def test_a_model_refuses_an_overwritten_state() -> None:

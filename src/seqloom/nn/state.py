@@ -254,8 +254,10 @@ class State(Mapping[str, Tensor]):
     # All tensors -----------------------------------------------------------------------------------------------
 
     def detach(self) -> "State":
-        """The same values without the autograd graph, for truncated BPTT."""
-        return self._map(Tensor.detach, self.position, self.max_position, self.recorded)
+        """The same values without the autograd graph, for truncated BPTT. A step that consumes one consumes both."""
+        detached = self._map(Tensor.detach, self.position, self.max_position, self.recorded)
+        detached._use = self._use  # the storage is the same
+        return detached
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "State":
         """On another device, or with floating-point tensors in another precision."""
@@ -264,7 +266,10 @@ class State(Mapping[str, Tensor]):
             return tensor.to(device=device, dtype=dtype if tensor.is_floating_point() else None)
 
         position = None if self.position is None else move(self.position)
-        return self._map(move, position, self.max_position, self.recorded)
+        moved = self._map(move, position, self.max_position, self.recorded)
+        if any(moved[name] is tensor for name, tensor in self.items()):  # nothing to convert: the storage is the same
+            moved._use = self._use
+        return moved
 
     def _map(
         self,
