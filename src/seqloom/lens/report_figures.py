@@ -62,7 +62,7 @@ def training_figures(report: Report) -> list[Curves]:
                 x="step",
                 y="share",
                 limits=limits,
-                caption="share of steps with a clipped gradient",
+                caption="share of steps whose gradient was clipped by norm",
             )
         )
     return figures

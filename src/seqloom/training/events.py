@@ -61,7 +61,7 @@ class Step(Event):
     """Means over the steps since the last such event, and totals since the start.
 
     gradient: the mean norm of the gradient before clipping
-    clipped: the fraction of steps whose gradient was clipped
+    clipped: the fraction of steps whose gradient was clipped by norm
     """
 
     epoch: float
