@@ -59,8 +59,8 @@ class SigmoidRNN(SimpleCell):
 class LinearRNN(SimpleCell):
     """h' = x W_x + h W_h + b
 
-    The one in the vanishing-gradient proof: ∂h_T/∂h_t = W_h^(T−t), so the gradient shrinks or grows with the powers of
-    W_h's largest eigenvalue (Pascanu et al. 2013, https://arxiv.org/abs/1211.5063).
+    The one in the vanishing-gradient proof: ∂h_T/∂h_t = (W_hᵀ)^(T−t), so the gradient shrinks or grows with the powers
+    of W_h's largest eigenvalue (Pascanu et al. 2013, https://arxiv.org/abs/1211.5063).
     """
 
     equation: ClassVar[str | None] = "rnn-linear"
