@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from seqloom.kernels import attention
 from seqloom.kernels.attention import CudnnPlans, dot_product_attention
@@ -32,7 +33,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[CudnnPlans]:
 def is_enabled(plans: CudnnPlans, keys: int) -> bool:
     """Whether a call with so many keys may use cuDNN."""
     x = torch.zeros(2, 4, keys, 8).as_subclass(OnCuda)
-    with plans.limit(x, x, None):
+    with plans.limit(x, x, x, None, causal=False):
         return torch.backends.cuda.cudnn_sdp_enabled()
 
 
@@ -58,9 +59,22 @@ def test_a_deterministic_run_does_not_depend_on_earlier_calls(plans: CudnnPlans)
         torch.use_deterministic_algorithms(before)
 
 
+def test_a_caller_who_allows_only_cudnn_gets_it(plans: CudnnPlans) -> None:
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        assert is_enabled(plans, 16)
+    assert not is_enabled(plans, 16)
+
+
+def test_a_setting_of_the_caller_is_kept(plans: CudnnPlans) -> None:
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    assert not any(is_enabled(plans, 16) for _ in range(5))
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(True)
+
+
 def test_a_tensor_on_the_cpu_changes_no_setting(plans: CudnnPlans) -> None:
     x = torch.zeros(2, 4, 16, 8)
-    with plans.limit(x, x, None):
+    with plans.limit(x, x, x, None, causal=False):
         assert torch.backends.cuda.cudnn_sdp_enabled()
 
 
@@ -69,12 +83,12 @@ def test_overlapping_threads_restore_the_setting(plans: CudnnPlans) -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def stay() -> None:
-        with plans.limit(x, x, None):
+        with plans.limit(x, x, x, None, causal=False):
             entered.set()
             leave.wait(10)
 
     thread = threading.Thread(target=stay)
-    with plans.limit(x, x, None):
+    with plans.limit(x, x, x, None, causal=False):
         thread.start()
         assert entered.wait(10)
     assert not torch.backends.cuda.cudnn_sdp_enabled()  # the other thread is still inside

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 import seqloom
 from seqloom.nn.heads.head import ClassHead
@@ -86,3 +87,24 @@ def test_a_user_defined_head_without_a_bias_needs_no_prior(task: str) -> None:
             super().__init__(size, classes, bias=False, smoothing=smoothing)
 
     assert output_head(tiny_session(task, model={"head": "unbiased"})).output.bias is None
+
+
+@pytest.mark.usefixtures("forget_parts")
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_a_user_defined_output_layer_needs_no_bias(task: str) -> None:
+    class Cosine(nn.Module):
+        def __init__(self, size: int, classes: int) -> None:
+            super().__init__()
+            self.in_features, self.out_features = size, classes
+            self.weight = nn.Parameter(torch.randn(classes, size))
+
+        def forward(self, y: Tensor) -> Tensor:
+            return F.linear(F.normalize(y, dim=-1), F.normalize(self.weight, dim=-1))
+
+    @seqloom.register.head("cosine-classes")
+    class CosineClasses(PerToken):
+        def __init__(self, size: int, classes: int, *, smoothing: float = 0.0) -> None:
+            super().__init__(size, classes, smoothing=smoothing)
+            self.output = Cosine(size, classes)  # type: ignore[assignment]
+
+    assert not hasattr(output_head(tiny_session(task, model={"head": "cosine-classes"})).output, "bias")

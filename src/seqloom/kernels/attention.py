@@ -45,7 +45,7 @@ def dot_product_attention(
         sees_nothing = ~mask.any(dim=3, keepdim=True)
         mask = mask | sees_nothing
     grouped = query.shape[1] != key_heads
-    with _cudnn_plans.limit(query, key, mask):
+    with _cudnn_plans.limit(query, key, value, mask, causal=causal):
         context = F.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=grouped
         )[..., :out]
@@ -55,12 +55,12 @@ def dot_product_attention(
 
 
 class CudnnPlans:
-    """Keeps cuDNN's attention from shapes that are seldom, because it plans a kernel for each new one.
+    """Keeps cuDNN's attention from rare shapes, because it plans a kernel for each new one.
 
     A plan takes 0.1 to 1.8 s (H200, cuDNN 9.19) and saves at most 2 ms a call, for long sequences in half precision.
-    So a shape is planned when it comes for the `CALLS`th time: soon if all batches have one shape, as those of a
-    language model do, and hardly ever if their lengths vary. With deterministic algorithms it is never planned, because
-    results would depend on the calls before.
+    So a shape is planned at its 1,000th call: soon if all batches have one shape, as those of a language model do, and
+    hardly ever if their lengths vary. With deterministic algorithms it is never planned, because results would depend
+    on the calls before.
     """
 
     CALLS = 1000
@@ -68,38 +68,40 @@ class CudnnPlans:
 
     def __init__(self) -> None:
         self._calls: Counter[tuple[object, ...]] = Counter()
-        self._lock, self._open, self._enabled = Lock(), 0, True
+        self._lock, self._open = Lock(), 0
 
-    def limit(self, query: Query, key: Key, mask: Mask | None) -> AbstractContextManager[None]:
-        """A block without cuDNN's attention, unless this shape is frequent."""
+    def limit(
+        self, query: Query, key: Key, value: Value, mask: Mask | None, *, causal: bool
+    ) -> AbstractContextManager[None]:
+        """A block without cuDNN's attention, unless the shape is frequent or the caller allows no other kernel."""
         if not query.is_cuda or torch.compiler.is_compiling():
             return nullcontext()
-        is_frequent = self._is_frequent(query, key, mask)
-        return nullcontext() if is_frequent and not torch.are_deterministic_algorithms_enabled() else self._disabled()
-
-    def _is_frequent(self, query: Query, key: Key, mask: Mask | None) -> bool:
-        shape = (query.shape, key.shape, query.dtype, query.device, mask is None)
+        shapes = query.shape, key.shape, value.shape, mask is None, causal
+        signature = (*shapes, query.dtype, query.device, torch.is_grad_enabled())
         with self._lock:
             if len(self._calls) > self.SHAPES:
                 self._calls.clear()
-            self._calls[shape] += 1
-            return self._calls[shape] >= self.CALLS
+            self._calls[signature] += 1
+            is_frequent = self._calls[signature] >= self.CALLS
+        return nullcontext() if is_frequent and not torch.are_deterministic_algorithms_enabled() else self._disabled()
 
     @contextmanager
     def _disabled(self) -> Iterator[None]:
         """torch's setting is shared by all threads: the first block changes it, the last one restores it."""
+        cuda = torch.backends.cuda
         with self._lock:
-            if self._open == 0:
-                self._enabled = torch.backends.cuda.cudnn_sdp_enabled()
-                torch.backends.cuda.enable_cudnn_sdp(False)
-            self._open += 1
+            others = cuda.flash_sdp_enabled() or cuda.mem_efficient_sdp_enabled() or cuda.math_sdp_enabled()
+            changes = self._open > 0 or (cuda.cudnn_sdp_enabled() and others)
+            if changes and self._open == 0:
+                cuda.enable_cudnn_sdp(False)
+            self._open += changes
         try:
             yield
         finally:
             with self._lock:
-                self._open -= 1
-                if self._open == 0:
-                    torch.backends.cuda.enable_cudnn_sdp(self._enabled)
+                self._open -= changes
+                if changes and self._open == 0:
+                    cuda.enable_cudnn_sdp(True)
 
 
 _cudnn_plans = CudnnPlans()

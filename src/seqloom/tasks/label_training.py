@@ -30,6 +30,6 @@ def init_output_bias(head: ClassHead, model: Section, prior: Shaped[ndarray, " l
     prior: the number of each label in the training split, or the share of its texts if these may have several;
         None without training data, where weights are loaded
     """
-    has_bias = head.output.bias is not None  # that of a user-defined head may have none
-    if prior is not None and has_bias and keys(model, LabelModel).output_bias == "prior":
+    bias = getattr(head.output, "bias", None)  # the output layer of a user-defined head may have none
+    if prior is not None and bias is not None and keys(model, LabelModel).output_bias == "prior":
         head.init_bias_from_prior(torch.from_numpy(prior))
