@@ -23,7 +23,7 @@ help:  ## show this list
 
 demo: $(core)  ## train a translator of numbers from English to French (replaces runs/demo)
 	@rm -rf runs/demo
-	@$(python) -m seqloom.cli train translate --model gru --model.attention additive --model.dim 64 --model.hidden 128 \
+	@$(python) -m seqloom.cli train translate --model gru-after --model.attention additive --model.dim 64 --model.hidden 128 \
 	    --train.batch-tokens 1024 --train.steps 1000 --train.validate-every 250 --out runs/demo
 
 test: $(dev)  ## run the tests, the doctests and the code in README and docs (about 5 minutes on two cores)

@@ -56,7 +56,7 @@ def test_the_summary_has_the_rule_that_selected_the_weights_and_a_better_greedy_
     assert rule in result.out.splitlines()
     assert max(map(len, rule.splitlines())) <= 80
     (note,) = (line for line in result.out.splitlines() if line.startswith("note ") and "greedy" in line)
-    options = "use `--beam 1` to predict and evaluate, or train with `--decode.beam-size 1`"
+    options = "predict and evaluate with --beam 1, or train with --decode.beam-size 1"
     assert note.endswith(f"with the run's beam, and 99 with greedy search: {options}")
     assert seqloom("evaluate", "r", "pairs.tsv", "--beam", "1").code == 0
     listed = seqloom("runs", ".").out

@@ -42,6 +42,12 @@ def test_several_batches_are_predicted(run: Run) -> None:
 def test_invalid_texts_are_refused(run: Run) -> None:
     with pytest.raises(UserError, match=r"^predict: give a list of texts, even of one: predict\(\[text\]\)\.$"):
         run.predict("a text")
+    for value, kind in ((1, "int"), (b"a", "bytes"), (None, "NoneType")):
+        with pytest.raises(UserError, match=rf"^predict: text 2 is of type {kind}, not a text\.$"):
+            run.predict(["a", value])  # type: ignore[list-item]
+    with pytest.raises(UserError, match=r"^predict: give a list of texts"):
+        run.predict(None)  # type: ignore[arg-type]
+    assert run.predict(text for text in ("a", "b")) == run.predict(["a", "b"])  # type: ignore[arg-type]
     for empty in ("", "  \n\t"):
         with pytest.raises(UserError, match=r"^predict: text 2 is empty\. Give at least one word\.$"):
             run.predict(["a", empty])
@@ -193,7 +199,8 @@ def test_a_weights_file_of_another_format_is_refused(copy: Path) -> None:
 
 def test_a_run_of_a_newer_version_is_refused(copy: Path) -> None:
     recommitted(copy, format=99, versions={"seqloom": "7.0"})
-    with pytest.raises(RunError, match=r"made by a newer seqloom \(7\.0, format 99; this one reads format 1\)"):
+    newer = rf"made by a newer seqloom \(7\.0, format 99; this one reads format {run_format.FORMAT}\)"
+    with pytest.raises(RunError, match=newer):
         seqloom.load(copy)
 
 

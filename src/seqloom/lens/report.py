@@ -108,7 +108,7 @@ class Report:
         if greedy is None or beam is None or rounded(greedy) == rounded(beam):
             return ""
         scores = f"{name} is {rounded(beam)} with the run's beam, and {rounded(greedy)} with greedy search"
-        return f"{scores}: use `--beam 1` to predict and evaluate, or train with `--decode.beam-size 1`"
+        return f"{scores}: predict and evaluate with --beam 1, or train with --decode.beam-size 1"
 
     @property
     def scores(self) -> tuple[FinalScore, ...]:

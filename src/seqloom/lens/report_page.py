@@ -1,6 +1,7 @@
 """A run's report as a page and as lines for a terminal, with a section for each kind of data that the run has."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from textwrap import wrap
 
@@ -131,6 +132,10 @@ def _selection(report: Report) -> list[str]:
         sentences.append(f"Average of the weights of steps {steps}{by}.")
     elif report.best_step is not None:
         sentences.append(f"Weights of step {report.best_step:,}{by}.")
+    decode = report.settings.get("decode")
+    beam = decode.get("beam_size") if isinstance(decode, Mapping) else None
+    if isinstance(beam, int) and beam > 1 and report.final.valid:
+        sentences.append(f"The scores are with a beam of {beam}; the curves are with greedy search.")
     if report.history.disqualified:
         steps = join_words([f"{e.former:,} (loss {rounded(e.former_loss)})" for e in report.history.disqualified])
         sentences.append(f"Disqualified by a later, lower loss: the weights of step {steps}.")

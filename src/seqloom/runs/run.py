@@ -2,7 +2,7 @@
 
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -133,9 +133,12 @@ class Run:
         """
         import torch
 
-        if isinstance(texts, str):
+        if not isinstance(texts, Iterable) or isinstance(texts, str):
             raise UserError("give a list of texts, even of one: predict([text])", location="predict")
+        texts = list(texts)
         for number, text in enumerate(texts, 1):
+            if not isinstance(text, str):
+                raise UserError(f"text {number} is of type {type(text).__name__}, not a text", location="predict")
             if not text.strip():
                 raise UserError(f"text {number} is empty", self.experiment.help.input_advice, location="predict")
             if len(text) > MAX_TEXT:
