@@ -2,12 +2,17 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from seqloom import api
 from seqloom.cli.main import main
+from seqloom.core.problem import DataError
+from seqloom.data.formats import FORMATS
 from tests.cli.conftest import TINY, Result, Seqloom
 
 TEXTS = ["a fine good film", "a bad dull bore", "a fine, dull film"]
@@ -128,7 +133,8 @@ def test_a_bad_row_is_refused_or_skipped_only_on_request(seqloom: Seqloom, runs:
     )
     result = seqloom("predict", runs / "classify", "new.csv", "--data.on-bad-line", "skip", "--json")
     assert answers(result) == ["a film", "a bore"]
-    assert "warning 2 bad lines of new.csv skipped; the first is new.csv:3: the text is empty." in result.err
+    warning = "warning 2 bad lines of new.csv skipped; the first is new.csv:3: the text is empty."
+    assert result.err.splitlines()[-1] == warning
 
 
 def test_a_table_of_pairs_gives_its_sources(seqloom: Seqloom, more_runs: Path) -> None:
@@ -140,6 +146,22 @@ def test_a_table_of_pairs_gives_its_sources(seqloom: Seqloom, more_runs: Path) -
     assert result.err == "reading  both.tsv: source from column 1, no header\n"
     assert "sources.csv:1: the first row looks like the names" in error_message(seqloom("predict", run, "sources.csv"))
     assert answers(seqloom("predict", run, "sources.csv", "--data.header", "--json")) == sources
+
+
+def test_a_file_is_read_likewise_in_python(runs: Path) -> None:
+    Path("new.csv").write_text(CSV)
+    run = api.load(runs / "classify")
+    inputs = run.read_inputs("new.csv")
+    assert inputs.description == "text from column 'review'"
+    locations, texts = zip(*inputs.texts, strict=True)
+    assert locations == ("new.csv:2", "new.csv:3", "new.csv:4")
+    assert [answer["text"] for answer in run.predict(texts)] == TEXTS
+    Path("new.csv").write_text("id,body\n1,a film\n2,\n")
+    with pytest.raises(DataError, match=r"^new\.csv:3: the text is empty\..* or pass data\.on_bad_line skip\.$"):
+        list(run.read_inputs("new.csv", {"text": "body"}).texts)
+    inputs = run.read_inputs("new.csv", {"text": "body", "on_bad_line": "skip"})
+    assert list(inputs.texts) == [("new.csv:2", "a film")]
+    assert inputs.skipped.count == 1
 
 
 # Other files -----------------------------------------------------------------------------------------------------
@@ -171,6 +193,18 @@ def test_a_file_with_a_text_per_line_is_read(seqloom: Seqloom, runs: Path) -> No
     assert "texts:2: an empty line" in seqloom("predict", runs / "classify", "texts").err
 
 
+def test_a_language_model_reads_a_text_per_line(seqloom: Seqloom, runs: Path) -> None:
+    Path("new.txt").write_text("\n".join(TEXTS) + "\n")
+    assert answers(seqloom("predict", runs / "language", "new.txt", "--json")) == TEXTS
+
+
+def test_the_help_says_how_each_kind_of_file_is_read(seqloom: Seqloom) -> None:
+    files = seqloom("predict", "--help").out.split("Files:")[1].split("Examples:")[0]
+    suffixes = {form.suffixes[0] for form in FORMATS.values() if form.suffixes}
+    assert suffixes <= set(files.split())
+    assert "a text per line, for a language model too" in files
+
+
 def test_the_sources_of_parallel_text_are_read_and_both_sides_refused(seqloom: Seqloom, more_runs: Path) -> None:
     Path("new.en").write_text("one red black .\none blue red .\n")
     Path("new.fr").write_text("un black red .\nun red blue .\n")
@@ -179,6 +213,7 @@ def test_the_sources_of_parallel_text_are_read_and_both_sides_refused(seqloom: S
     result = seqloom("predict", run, "--file", "new.en", "--file", "new.fr")
     message = "new.en: this and new.fr look like the two sides of a parallel text, of which only one is the input."
     assert error_message(result) == f"{message} Name the source alone."
+    assert error_message(seqloom("predict", run, "new.en", "new.fr")) == f"{message} Name the source alone."
 
 
 def test_the_images_of_a_table_are_found_beside_it(seqloom: Seqloom, more_runs: Path) -> None:
@@ -217,17 +252,91 @@ def test_a_file_that_the_task_can_not_read_is_refused(
         assert f"seqloom: {message}" in result.err
 
 
+@pytest.mark.parametrize("name", ["new.txt", "new", "new.dat"])
+@pytest.mark.parametrize(
+    ("content", "names", "advice"),
+    [
+        (CSV.replace("id,", "id,stars,").replace(",a", ",pos,a"), "id, stars, review", "csv"),
+        ('"id","review"\n1,"a film, they say"\n', "id, review", "csv"),
+        ("id, stars, review\n1, pos, a film\n", "id, stars, review", "csv"),
+        ("id\treview\n1\ta film\textra\n", "id, review", "tsv"),
+        ('{"id": 1, "review": "a film"}\n', "id, review", "jsonl"),
+        ('{"review": "a film"}\n', "review", "jsonl"),
+        ("text;label\na film;1\n", "text, label", None),
+    ],
+)
+def test_a_table_that_is_named_as_plain_text_is_refused(
+    seqloom: Seqloom, runs: Path, name: str, content: str, names: str, advice: str | None
+) -> None:
+    Path(name).write_text(content)
+    message = f"{name}: named as plain text, but its first line has the names of columns ({names}), as in a table."
+    advice = f"Rename it to .{advice}, or pass --data.format {advice}." if advice else "Rewrite it with commas"
+    assert error_message(seqloom("predict", runs / "classify", name)).startswith(f"{message} {advice}")
+
+
+def test_a_table_that_is_named_as_plain_text_is_read_by_its_format(seqloom: Seqloom, runs: Path) -> None:
+    Path("new.txt").write_text(CSV)
+    assert answers(seqloom("predict", runs / "classify", "new.txt", "--data.format", "csv", "--json")) == TEXTS
+
+
+def test_usual_names_are_a_header_where_the_files_of_the_run_have_none(seqloom: Seqloom, more_runs: Path) -> None:
+    Path("new.txt").write_text("id,label,review\n1,1,a film\n")
+    assert "(id, label, review)" in error_message(seqloom("predict", more_runs / "classify", "new.txt"))
+    Path("new.txt").write_text("source,target\none red .,un red .\n")
+    assert "(source, target)" in error_message(seqloom("predict", more_runs / "translate", "new.txt"))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["review, please", "a fine, good film"],
+        ["review", "a film"],
+        ["Fine, good; dull", '"A bore," they say | "a film,', "review,stars"],
+        ["{review}", "[1, 2]"],
+    ],
+)
+def test_texts_with_separators_are_texts(seqloom: Seqloom, runs: Path, texts: list[str]) -> None:
+    Path("new.txt").write_text("\n".join(texts) + "\n")
+    assert answers(seqloom("predict", runs / "classify", "new.txt", "--json")) == texts
+
+
 # Texts -----------------------------------------------------------------------------------------------------------
 
 
 def test_only_the_name_of_a_file_is_read_as_one(seqloom: Seqloom, runs: Path) -> None:
     Path("film").mkdir()
     Path("new.csv").write_text(CSV)
-    texts = ["missing.csv", "film", "x" * 5000, "a\0b".replace("\0", " ")]
+    texts = ["film", "x" * 5000, "see missing.csv", "well...", "example.com", "missing.conllu"]
     assert answers(seqloom("predict", runs / "classify", *texts, "--json")) == texts
     result = seqloom("predict", runs / "classify", "-", "--json", stdin="new.csv\na film\n")
     assert answers(result) == ["new.csv", "a film"]
     assert result.err == ""
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "advice"),
+    [
+        ("classify", "film-typo.csv", "Did you mean film.csv?"),
+        ("classify", "film.csv.gz", "Did you mean film.csv?"),
+        ("classify", "other.JSONL", "Check the name."),
+        ("classify", "nowhere/other.txt", "Check the name; there is no folder nowhere."),
+        ("tag", "other.conllu", "Check the name."),
+        ("language", "other.txt", "Check the name."),
+    ],
+)
+def test_the_name_of_a_file_that_is_not_there_is_refused(
+    seqloom: Seqloom, runs: Path, task: str, name: str, advice: str
+) -> None:
+    Path("film.csv").write_text(CSV)
+    message = f"{name}: there is no such file; to predict the words themselves, pass them on standard input. {advice}"
+    assert error_message(seqloom("predict", runs / task, name)) == message
+    assert answers(seqloom("predict", runs / task, "--json", stdin=f"{name}\n")) == [name]
+
+
+def test_an_image_or_table_that_is_not_there_is_refused(seqloom: Seqloom, more_runs: Path) -> None:
+    for name in ("missing.png", "missing.csv"):
+        message = error_message(seqloom("predict", more_runs / "caption", name))
+        assert message == f"{name}: is not there. Check the name and the folder."
 
 
 def test_options_of_files_need_a_file(seqloom: Seqloom, runs: Path) -> None:
@@ -236,3 +345,24 @@ def test_options_of_files_need_a_file(seqloom: Seqloom, runs: Path) -> None:
     Path("new.csv").write_text(CSV)
     message = error_message(seqloom("predict", runs / "tag", "new.csv", "--data.text", "review"))
     assert message.startswith("--data.text has no effect in tag")
+
+
+def test_the_configs_of_other_tasks_are_imported_only_for_options_of_files(runs: Path) -> None:
+    Path("new.csv").write_text(CSV)
+    code = (
+        "import sys; from seqloom.cli.main import main; main(sys.argv[1:]); "
+        "print('seqloom.tasks.tag.config' in sys.modules)"
+    )
+    for words, expected in (
+        (("a film", "--device=cpu", "--json"), "False"),
+        (("new.csv", "--data.text", "review", "--json"), "True"),
+        (("new.csv", "--data.txt", "review"), "True"),
+    ):
+        command = [sys.executable, "-c", code, "predict", str(runs / "classify"), *words]
+        assert subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_an_unknown_option_is_compared_with_the_options_of_files(seqloom: Seqloom, runs: Path, command: str) -> None:
+    message = error_message(seqloom(command, runs / "classify", "new.csv", "--data.txt", "review"))
+    assert message.startswith("unknown option --data.txt. Did you mean --data.text?")

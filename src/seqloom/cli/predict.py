@@ -15,7 +15,7 @@ from rich.text import Text
 from seqloom.cli.console import print_item, print_labeled, show_spinner, stderr, stdout
 from seqloom.cli.decode_options import decode_option, decode_options, decode_values
 from seqloom.cli.file_options import FileCommand, file_values
-from seqloom.core.problem import KeyName, TextError, UserError
+from seqloom.core.problem import DataError, KeyName, TextError, UserError, format_problem
 from seqloom.core.wording import counted
 from seqloom.views.format import shorten
 
@@ -35,10 +35,7 @@ OPTIONS = (
     *("beam_size", "n_best", "length_penalty", "max_length", "min_length", "no_repeat_ngram", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
 )
-FILE_HELP = (
-    "A file to read: a table, in the run's own columns (labels may be missing), or one text or image path per line "
-    "(repeatable). For --file and for TEXT, - is standard input."
-)
+FILE_HELP = "A file to read, as above (repeatable). For --file and for TEXT, - is standard input, a text per line."
 
 
 @click.command(cls=FileCommand, short_help="Predict with a run: labels, tags, translations, captions.")
@@ -62,6 +59,15 @@ def predict(
     spaces), a translator its translation, a language model its probability and likely continuations. A captioner
     takes image files. A TEXT that is the name of a file is read as that file; to predict a name itself, pass it on
     standard input.
+
+    \b
+    Files:
+      .csv .tsv .jsonl  the column that the run was trained on: texts, sources or
+                        image paths; the other columns may be missing
+      .conllu .conll    the words of each sentence, for a tagger
+      a folder          the texts of its files, for a classifier (with --file)
+      any other name    a text per line, for a language model too; for a
+                        captioner an image path per line (with --file)
 
     \b
     Examples:
@@ -164,57 +170,90 @@ def find_sources(
 
     spec, task_help = run.experiment.data_spec, run.experiment.help
     sources: list[Iterable[LocatedText]] = []
-    paths: list[Path] = []
     for number, text in enumerate(texts, 1):
         if not text.strip():
             raise UserError(f"text {number} is empty", task_help.input_advice, code="empty-input")
         if text == "-":
             sources.append(standard_input(task_help))
         elif names_file(text, spec):
-            paths += expand([text])
-            sources.append(file_inputs(run, paths[-1], data, is_named=False))
+            sources += [InputFile(path, is_option=False) for path in files_of_text(text)]
         else:
             sources.append([(f"text {number}", text)])
     for file in files:
-        for path in expand([file]) if file != "-" else ():
-            paths.append(path)
-            sources.append(file_inputs(run, path, data, is_named=True))
         if file == "-":
             sources.append(standard_input(task_help))
-    if data and not paths:
+        else:
+            sources += [InputFile(path, is_option=True) for path in expand([file])]
+    input_files = [source for source in sources if isinstance(source, InputFile)]
+    if data and not input_files:
         name = KeyName(f"data.{next(iter(data))}")
         raise UserError(f"{name} has no effect, because no file is read", "Name a file", code="option-without-file")
-    refuse_pairs(paths, spec, data.get("format", run.experiment.data.format))
+    refuse_pairs([file.path for file in input_files], spec, data.get("format", run.experiment.data.format))
+    for input_file in input_files:
+        input_file.open(run, data)
+    for input_file in input_files:  # once none is refused
+        input_file.print_description()
     return sources
 
 
 def names_file(text: str, spec: "DataSpec") -> bool:
     """Whether a text of the command line is the name of a file to read; a folder's name stays a text.
 
-    If inputs are files themselves, such as images, only a table is read.
+    It is if there is such a file, or if it has the suffix of one and no space: then it is probably misspelled. If
+    inputs are files themselves, such as images, only a table is read.
     """
-    from seqloom.data.inputs import is_table
+    from seqloom.data.inputs import has_input_suffix, is_table
 
     try:
-        is_file = Path(text).exists() and not Path(text).is_dir()
+        if Path(text).is_dir():
+            return False
+        is_file = Path(text).exists()
     except (OSError, ValueError):  # too long for a name
         return False
-    return is_file and (is_table(text, spec) or not (spec.roles and spec.roles[0].is_path))
+    if spec.roles and spec.roles[0].is_path:
+        return is_file and is_table(text, spec)
+    return is_file or (not any(map(str.isspace, text)) and has_input_suffix(text, spec))
 
 
-def file_inputs(run: "Run", path: Path, data: Mapping[str, Any], *, is_named: bool) -> Iterator["LocatedText"]:
-    """The inputs of a file; what is read is printed, unless it is named by --file and has a text per line."""
-    inputs = run.read_inputs(path, data)
-    if inputs.description or not is_named:
-        print_labeled(stderr(), "reading", f"{path}: {inputs.description or 'a text per line'}")
-    return warn_of_skipped(path, inputs)
+def files_of_text(text: str) -> list[Path]:
+    from seqloom.data.paths import expand
+
+    try:
+        return expand([text])
+    except DataError as error:
+        message = f"{error.template.message}; to predict the words themselves, pass them on standard input"
+        error.template = replace(error.template, message=message)
+        raise
 
 
-def warn_of_skipped(path: Path, inputs: "Inputs") -> Iterator["LocatedText"]:
-    yield from inputs.texts
-    if count := inputs.skipped.count:
-        message = f"{counted(count, 'bad line')} of {path} skipped; the first is {inputs.skipped.errors[0]}"
-        stderr().print(Text.assemble(("warning ", "bold yellow"), message))
+class InputFile(Iterable["LocatedText"]):
+    """The inputs of a file; after them, a warning if lines were skipped.
+
+    is_option: whether --file names it
+    """
+
+    inputs: "Inputs"
+
+    def __init__(self, path: Path, *, is_option: bool) -> None:
+        self.path, self.is_option = path, is_option
+
+    def open(self, run: "Run", data: Mapping[str, Any]) -> None:
+        self.inputs = run.read_inputs(self.path, data)
+
+    def print_description(self) -> None:
+        """Print how the file is read, unless it is named by --file and has a text per line."""
+        if self.inputs.description or not self.is_option:
+            print_labeled(stderr(), "reading", f"{self.path}: {self.inputs.description or 'a text per line'}")
+
+    def __iter__(self) -> Iterator["LocatedText"]:
+        from seqloom.cli.errors import dotted_option, key_formatter
+
+        yield from self.inputs.texts
+        if count := self.inputs.skipped.count:
+            first = replace(self.inputs.skipped.errors[0].template, advice="")  # which is to skip such lines
+            message = f"{counted(count, 'bad line')} of {self.path} skipped; the first is "
+            message += format_problem(first, key_formatter(dotted_option))
+            stderr().print(Text.assemble(("warning ", "bold yellow"), message))
 
 
 def standard_input(task_help: "Help") -> Iterator["LocatedText"]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqloom.core.config.data import DataSection, RowData
-from seqloom.core.problem import DataError, KeyName
+from seqloom.core.problem import DataError, KeyName, UserError
+from seqloom.data.column_guess import NAME
 from seqloom.data.columns import Columns, find_columns, guess_header, read_rows, row_width, shorten
-from seqloom.data.formats import AUTO, FORMATS, Format, TableData, format_of, refuse_tabs
+from seqloom.data.formats import AUTO, FORMATS, Format, TableData, format_of, formats_read, refuse_tabs
 from seqloom.data.parallel_text import pair_files
 from seqloom.data.paths import without_gz
 from seqloom.data.records import FILL_IN, Location
@@ -46,21 +47,26 @@ class Inputs(NamedTuple):
     skipped: SkipBadLines
 
 
-def read_inputs(path: Path, spec: DataSpec, data: DataSection, file_advice: str, given: Collection[str] = ()) -> Inputs:
+def read_inputs(
+    path: Path, spec: DataSpec, data: DataSection, file_advice: str, keys_of_file: Collection[str] = ()
+) -> Inputs:
     """The inputs of a file: the column of a table, words of a CoNLL file, texts of a folder, or a text per line.
 
     data: the section of the run's config, whose columns and format are used
-    given: the keys of `data` that were set for this file. A bad line is skipped only if that was: answers match lines.
+    keys_of_file: the keys of `data` that were set for this file. A bad line is skipped only if `on_bad_line` was:
+        answers match lines.
     """
     form, skipped = input_format(path, spec, data.format), SkipBadLines()
-    if isinstance(data, RowData) and "on_bad_line" not in given:
+    if form.kind == "text" and isinstance(data, TableData):
+        refuse_header(path, spec, data)
+    if isinstance(data, RowData) and "on_bad_line" not in keys_of_file:
         data = data.model_copy(update={"on_bad_line": "refuse"})
     on_bad_line = skipped if isinstance(data, RowData) and data.on_bad_line == "skip" else raise_error
     if form.kind in ("text", "parallel"):
         return Inputs("", refuse_blank_lines(str(path), read_lines(path), file_advice), skipped)
     if form.kind == "table":
         assert isinstance(data, TableData)
-        columns = input_columns(path, form, spec, data, given)
+        columns = input_columns(path, form, spec, data, keys_of_file)
         role, (index,) = spec.roles[0], columns.indices
         name = f"column {columns.names[index]!r}" if columns.header else f"column {index + 1}, no header"
         records = read_rows(path, form, columns, data, on_bad_line)
@@ -87,8 +93,59 @@ def input_format(path: Path, spec: DataSpec, name: str) -> Format:
 
 def is_table(path: str, spec: DataSpec) -> bool:
     """Whether a path has the suffix of a table that the task reads."""
+    return any(form.kind == "table" for form in formats_of_suffix(path, spec))
+
+
+def has_input_suffix(path: str, spec: DataSpec) -> bool:
+    """Whether a path has the suffix of a file that the task reads: any task reads a text per line."""
+    return bool(formats_of_suffix(path, spec)) or without_gz(Path(path)).suffix.lower() == ".txt"
+
+
+def formats_of_suffix(path: str, spec: DataSpec) -> list[Format]:
     suffix = without_gz(Path(path)).suffix.lower()
-    return "table" in spec.kinds and any(suffix in form.suffixes for form in FORMATS.values() if form.kind == "table")
+    return [form for form in formats_read(spec) if suffix in form.suffixes]
+
+
+def refuse_header(path: Path, spec: DataSpec, data: TableData) -> None:
+    """Refuse a table whose name is that of a text file, if its first record has the names of the run's columns."""
+    for form in FORMATS.values():
+        if form.kind == "table" and has_columns(names := first_names(path, form, data), spec, data, form.keyed):
+            rename = f"Rename it to {form.suffixes[0]}, or pass" if form.suffixes else "Pass"
+            raise header_in_text(path, names, f"{rename} {KeyName('data.format', form.name)}")
+    line = next((line for _, line in read_lines(path, on_bad_line=SkipBadLines())), "")
+    for mark in ";|":
+        if has_columns(names := line.split(mark), spec, data):
+            raise header_in_text(path, names, "Rewrite it with commas (.csv) or tabs (.tsv) between the columns")
+
+
+def first_names(path: Path, form: Format, data: TableData) -> list[str]:
+    """The cells of the first row, or the keys of the first object; empty if it can't be read."""
+    assert form.read is not None
+    with suppress(UserError):
+        for _, record in form.read([path], data, raise_error):
+            return [str(name) for name in record]
+    return []
+
+
+def has_columns(names: Sequence[str], spec: DataSpec, data: TableData, keyed: bool = False) -> bool:
+    """Whether these are the names of columns: the run's own name of the input is among them, or a name of each column.
+
+    A row of one cell is a text; only objects (`keyed`) may have a single name.
+    """
+    if len(names) < 2 and not keyed:
+        return False
+    configured = [getattr(data, role.key) for role in spec.roles]
+    own = [[] if name is None or name.isdecimal() else [name.lower()] for name in configured]
+    cells = {name.strip().lower() for name in names}
+    if not cells.isdisjoint(own[0]) and all(NAME.fullmatch(name) or not name for name in names):
+        return True
+    return all(not cells.isdisjoint((*role.synonyms, *name)) for role, name in zip(spec.roles, own, strict=True))
+
+
+def header_in_text(path: Path, names: Sequence[str], advice: str) -> DataError:
+    columns = shorten([name.strip() for name in names])
+    message = f"named as plain text, but its first line has the names of columns ({columns}), as in a table"
+    return DataError(path, message, advice, code="header-in-text")
 
 
 def refuse_pairs(paths: Sequence[Path], spec: DataSpec, name: str) -> None:
@@ -102,7 +159,7 @@ def refuse_pairs(paths: Sequence[Path], spec: DataSpec, name: str) -> None:
             raise DataError(source, message, "Name the source alone", code="input-pair")
 
 
-def input_columns(path: Path, form: Format, spec: DataSpec, data: TableData, given: Collection[str]) -> Columns:
+def input_columns(path: Path, form: Format, spec: DataSpec, data: TableData, keys_of_file: Collection[str]) -> Columns:
     """The column of the first role alone: the run's own name or number, or a guess as in training."""
     role = spec.roles[0]
     columns = find_columns(path, form, replace(spec, roles=(role,)), data)
@@ -111,11 +168,11 @@ def input_columns(path: Path, form: Format, spec: DataSpec, data: TableData, giv
         form.keyed
         and configured != columns.names[columns.indices[0]]
         and configured is not None
-        and role.key not in given
+        and role.key not in keys_of_file
     ):
         message = f"the run reads column {configured}, which is no key here (keys: {shorten(columns.names)})"
         raise DataError(path, message, f"Name the key with {KeyName(f'data.{role.key}')}", code="number-of-key")
-    if not (form.keyed or columns.header or "header" in given):
+    if not (form.keyed or columns.header or "header" in keys_of_file):
         rows = [list(map(str, record)) for _, record in columns.head]
         width = row_width(path, rows, (role,))
         if any(guess_header(rows, width, roles) for roles in (spec.roles, (role,))):

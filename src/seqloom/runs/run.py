@@ -157,6 +157,13 @@ class Run:
     def read_inputs(self, file: str | Path, data: Mapping[str, object] | None = None) -> "Inputs":
         """The inputs of a file, with or without answers, in the columns and the format of the run's own files.
 
+        inputs = run.read_inputs("new.csv")                     # what `seqloom predict RUN new.csv` reads
+        locations, texts = zip(*inputs.texts)                   # ("new.csv:2", "new.csv:3", …), ("A fine film.", …)
+        answers = run.predict(texts)
+
+        `inputs.texts` is an iterator, which raises the errors of lines as it reads them. A bad line is refused, since
+        answers match lines, unless `data` has `on_bad_line="skip"`; `inputs.skipped` then counts them.
+
         data: the format of this file, where it differs, as in `evaluate`
         """
         from seqloom.data.inputs import read_inputs
