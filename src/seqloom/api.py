@@ -125,6 +125,7 @@ def resume(
 def start(config: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
     """Train with a complete config, and write the report."""
     session = prepare(config, out, listeners)
+    session.check_model()
     folder = Path(out) if out is not None else claim_folder(RUNS, config.task)
     return with_report(folder, lambda: session.start(folder, listeners))
 

@@ -1,12 +1,16 @@
 """From config to encoder-decoder: every combination trains and decodes; sizes are those of the papers."""
 
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import torch
 from torch import nn
 
+from seqloom import register
 from seqloom.core import names
 from seqloom.core.config.section import keys
 from seqloom.core.config.toml import to_toml
@@ -17,11 +21,13 @@ from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.attention_decoder import AttentionDecoder
 from seqloom.nn.bridges import LastBridge, LastMapBridge, LearnedBridge, NoBridge
 from seqloom.nn.cells import GRU
+from seqloom.nn.convolution import CausalConvolution, CenteredConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
 from seqloom.nn.layer import Layer
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.tasks.registry import experiment
+from tests.temporary_parts import temporary_parts
 
 MAX_LENGTH = 9
 
@@ -158,7 +164,11 @@ DEFAULT_BRIDGES: list[tuple[str, dict[str, Any]]] = [
     ("last-map", {"attention": "none", "context_pool": "last"}),
     ("last-map", {"attention": "none", "bidirectional": False, "encoder_depth": 2}),
     ("last-map", {"attention": "none", "bidirectional": False, "encoder": "gru"}),
-    ("last-map", {"attention": "none", "encoder": "transformer"}),
+    # The mean where there is no final state, because the last output may have seen only a few positions.
+    ("mean-map", {"attention": "none", "encoder": "transformer"}),
+    ("mean-map", {"attention": "none", "encoder": "conv"}),
+    ("mean-map", {"attention": "none", "encoder": "window"}),
+    ("mean-map", {"attention": "none", "encoder": "mixer"}),
     # With attention as in older versions.
     ("last", {"bidirectional": False}),
     ("mean-map", {}),
@@ -217,14 +227,45 @@ def test_the_last_context_of_a_bidirectional_encoder_has_both_directions(context
         ({}, "an encoder that reads in both directions has one that is twice as wide as the decoder's"),
         ({"encoder": "gru"}, "an encoder that reads in both directions has one that is twice as wide as the decoder's"),
         ({"bidirectional": False, "encoder_depth": 2}, "the encoder has 2 layers and the decoder 1"),
-        ({"encoder": "conv"}, "conv has no state"),
         ({"encoder": "gru", "bidirectional": False}, "gru carries hidden, and lstm hidden and cell"),
     ],
 )
 def test_a_final_state_that_can_not_be_copied_is_refused(options: dict[str, Any], message: str) -> None:
     sentence = refusal(arch="lstm", attention="none", bridge="last", **options)
     assert sentence.startswith(f"model.bridge last copies the encoder's final state, but {message}. ")
-    assert sentence.endswith("Give model.bridge last-map, which fits any encoder.")
+    assert sentence.endswith("Give model.bridge last-map, which fits states of any sizes.")
+
+
+@pytest.mark.parametrize("bridge", ["last", "last-map"])
+@pytest.mark.parametrize("encoder", ["conv", "window", "mixer", "transformer"])
+def test_a_final_state_of_an_encoder_that_has_none_is_refused(encoder: str, bridge: str) -> None:
+    for attention in ("none", "additive"):
+        sentence = refusal(arch="gru", encoder=encoder, attention=attention, bridge=bridge)
+        message = f"model.bridge {bridge} reads the encoder's final state, but {encoder} has none. "
+        assert sentence == f"{message}Give model.bridge mean-map, which fits any encoder."
+    raw = {"task": "caption", "model": {"attention": "none", "context_pool": "mean", "bridge": bridge}}
+    with pytest.raises(ConfigError, match="but there is no encoder"):
+        experiment(raw)
+
+
+@pytest.mark.parametrize("encoder", ["gru", "transformer"])
+def test_bridges_are_checked_without_torch(encoder: str) -> None:
+    script = f"""
+import sys
+from seqloom.core.problem import ConfigError
+from seqloom.tasks.registry import experiment
+options = {{"bidirectional": False}} if {encoder!r} == "gru" else {{}}
+for bridge in ("last", "mean"):
+    model = {{"arch": "lstm", "encoder": {encoder!r}, "attention": "none", "bridge": bridge, "dim": 64, **options}}
+    try:
+        experiment({{"task": "translate", "model": model}})
+    except ConfigError as error:
+        print(error)
+    assert "torch" not in sys.modules
+"""
+    command = [sys.executable, "-c", script]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]).stdout
+    assert output.startswith("model.bridge last ")
 
 
 def test_a_state_of_another_cell_is_copied_if_its_shapes_fit() -> None:
@@ -249,17 +290,81 @@ def twice_as_wide(size: int, *, causal: bool) -> Layer:
     return one_way(size, causal=True) if causal else Bidirectional(*(Recurrent(GRU(size, 8)) for _ in range(2)))
 
 
-@pytest.mark.parametrize(
-    ("layers", "bridge"),
-    [(one_way, "last"), (both_ways, "last"), (as_wide_as_its_input, "last-map"), (twice_as_wide, "last-map")],
-)
-def test_the_default_bridge_of_user_defined_layers(layers: Any, bridge: str) -> None:
+def convolution(size: int, *, causal: bool) -> Layer:
+    return (CausalConvolution if causal else CenteredConvolution)(size, size, kernel_size=3)
+
+
+def recurrent_decoder(size: int, *, causal: bool) -> Layer:
+    return one_way(size, causal=True) if causal else convolution(size, causal=False)
+
+
+@pytest.mark.parametrize("layers", [one_way, both_ways, as_wide_as_its_input, twice_as_wide, recurrent_decoder])
+def test_the_default_bridge_of_user_defined_layers_is_the_mean(layers: Any) -> None:
+    """Only the built layers tell what they carry."""
     for options in ({}, {"context_pool": "last"}, {"depth": 2}):
         model = build(arch=layers, attention="none", **options)
+        assert type(model.decoder.bridge) is LearnedBridge
+        check_training_and_decoding(model)
+    for attention in ("none", "additive"):
+        config = experiment({"task": "translate", "model": {"arch": layers, "attention": attention}})
+        assert keys(config.model, AttentionDecoderKeys).bridge == "mean-map"
+
+
+@pytest.mark.parametrize("bridge", ["last", "last-map"])
+def test_the_final_state_of_user_defined_layers_is_used_on_request(bridge: str) -> None:
+    for layers in (one_way, both_ways):
+        model = build(arch=layers, attention="none", bridge=bridge)
         assert type(model.decoder.bridge) is BRIDGE_TYPES[bridge]
         check_training_and_decoding(model)
-    config = experiment({"task": "translate", "model": {"arch": layers}})
-    assert keys(config.model, AttentionDecoderKeys).bridge == "source"  # only the built layers tell
+    with pytest.raises(ArgumentError, match=r"^Last(Map)?Bridge: .*; or use L\w+Bridge"):
+        build(arch=recurrent_decoder, attention="none", bridge=bridge)
+
+
+def test_user_defined_layers_without_an_initial_state_need_a_context() -> None:
+    sentence = refusal(arch=convolution, attention="none")
+    assert "custom can't see the source, because it has no initial state" in sentence
+    check_training_and_decoding(build(arch=convolution, attention="none", context_pool="mean"))
+
+
+EVERY_ENCODER = ["window", "mixer", "conv", "rnn", "lstm", "gru-after", "transformer"]
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("arch", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("encoder", EVERY_ENCODER)
+def test_the_default_initial_state_depends_on_every_source_position(
+    encoder: str, arch: str, bidirectional: bool
+) -> None:
+    model = {"arch": arch, "encoder": encoder, "encoder_depth": 1, "attention": "none"}
+    is_recurrent = ARCHITECTURES[encoder].family.has_initial_state
+    check_every_position_counts(**model, **({"bidirectional": bidirectional} if is_recurrent else {}))
+
+
+@pytest.mark.parametrize("layers", [one_way, both_ways, as_wide_as_its_input, twice_as_wide, recurrent_decoder])
+def test_the_initial_state_of_user_defined_layers_depends_on_every_source_position(layers: Any) -> None:
+    check_every_position_counts(arch=layers, attention="none")
+
+
+def check_every_position_counts(**options: Any) -> None:
+    """Another token at any position of a row changes each vector of s_0 of this row; padding changes none."""
+    torch.manual_seed(1)
+    time, lengths = 38, torch.tensor([38, 20])
+    model = build(max_length=time, **options).double().eval()
+    source = torch.randint(1, 10, (2, time))
+
+    def initial_state(source: torch.Tensor) -> dict[str, torch.Tensor]:
+        with torch.no_grad():
+            state = model.start(source, lengths).substate("body").substate("body")
+        return {name: state[name] for name in state if state[name].dim() == 2}
+
+    expected = initial_state(source)
+    assert expected
+    for t in range(time):
+        changed = source.clone()
+        changed[:, t] = 0
+        for name, value in initial_state(changed).items():
+            differs = (value != expected[name]).any(dim=1)
+            assert differs.tolist() == (t < lengths).tolist(), (name, t)
 
 
 def test_a_state_of_user_defined_layers_that_does_not_fit_is_an_error() -> None:
@@ -267,12 +372,47 @@ def test_a_state_of_user_defined_layers_that_does_not_fit_is_an_error() -> None:
         build(arch=twice_as_wide, attention="none", bridge="last")
 
 
-def test_a_mean_of_another_width_is_refused() -> None:
-    sentence = refusal(arch="gru", attention="none", bridge="mean", size="small")
-    message = "model.bridge mean copies the mean of the encoder's outputs, which are 512 wide, to states of 256. "
-    assert sentence == f"{message}Give model.bridge mean-map, which fits any encoder."
-    dense = refusal(arch="gru", attention="none", bridge="mean", connection="dense", bidirectional=False)
-    assert "which are 96 wide, to states of 64" in dense
+MEANS: list[tuple[int, dict[str, Any]]] = [
+    (512, {"size": "small"}),
+    (96, {"connection": "dense", "bidirectional": False}),
+    (160, {"connection": "dense", "bidirectional": False, "encoder_depth": 2}),
+    (32, {"encoder": "conv"}),
+    (32, {"encoder": "mixer"}),
+    (32, {"encoder": "transformer"}),
+    (256, {"encoder": "window", "size": "small", "hidden": 64}),
+    (128, {"encoder": "lstm"}),
+    (16, {"encoder": twice_as_wide}),
+]
+
+
+@pytest.mark.parametrize(("width", "options"), MEANS)
+def test_a_mean_of_another_width_is_refused(width: int, options: dict[str, Any]) -> None:
+    if callable(options.get("encoder")):
+        with temporary_parts():
+            register.layer("twice", options["encoder"])
+            sentence = refusal(arch="gru", attention="none", bridge="mean", **{**options, "encoder": "twice"})
+    else:
+        sentence = refusal(arch="gru", attention="none", bridge="mean", **options)
+    hidden = 256 if options == {"size": "small"} else 64
+    message = (
+        f"model.bridge mean copies the mean of the encoder's outputs, which are {width} wide, to states of {hidden}"
+    )
+    assert sentence == f"{message}. Give model.bridge mean-map, which fits any encoder."
+
+
+def test_a_mean_of_the_stem_is_refused_if_it_has_another_width() -> None:
+    model = {"size": "tiny", "attention": "none", "context_pool": "mean", "bridge": "mean"}
+    with pytest.raises(ConfigError, match=r"which are 32 wide, to states of 64\."):
+        experiment({"task": "caption", "model": model})
+    assert experiment({"task": "caption", "model": {**model, "dim": 64}})
+
+
+@pytest.mark.parametrize("encoder", ["conv", "mixer", "transformer", "window"])
+def test_a_mean_of_the_width_of_the_state_is_copied(encoder: str) -> None:
+    check_training_and_decoding(build(arch="gru", encoder=encoder, attention="none", bridge="mean", dim=64))
+    # A dot product needs vectors of one width, so the memory is as wide as the state.
+    check_training_and_decoding(build(arch="gru", encoder=encoder, attention="dot", bridge="mean"))
+    check_training_and_decoding(build(arch="gru", attention="dot", bridge="mean"))
 
 
 @pytest.mark.parametrize("bridge", ["last", "last-map", "mean", "mean-map"])

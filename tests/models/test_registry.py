@@ -10,6 +10,7 @@ import seqloom.models
 from seqloom.core import names
 from seqloom.models.family import Family, Use
 from seqloom.models.registry import ARCHITECTURES, architectures_of, generative_architectures
+from seqloom.nn.cells import CELLS
 from seqloom.tasks.registry import TASKS
 
 every_architecture = pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -29,6 +30,11 @@ def test_sizes_and_defaults_are_keys_of_the_family(arch: str) -> None:
         own = {*family.sizes[size], *family.encoder_values(9)}
         own |= {name for use in Use for name in family.defaults(size, use)}
         assert own <= family.model_fields.keys()
+
+
+@every_architecture
+def test_an_architecture_names_the_vectors_of_its_cell(arch: str) -> None:
+    assert ARCHITECTURES[arch].vectors == (CELLS[arch].carries if arch in CELLS else ())
 
 
 def test_generative_architectures_are_one_of_each_family_but_the_mixer() -> None:

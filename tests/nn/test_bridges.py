@@ -153,13 +153,19 @@ def test_mean_and_mean_map(cell: str, directions: int, depth: int, connection: s
     check_rows(bridge, encoder, body, x, [[mapped(linear, c) for linear in bridge.maps.values()] for c in means])
 
 
-@pytest.mark.parametrize("encoder", [CenteredConvolution(6, 4, kernel_size=3), Identity(6)], ids=["conv", "identity"])
-def test_last_map_reads_the_last_output_of_an_encoder_without_a_state(encoder: Layer) -> None:
-    encoder, body, x = encoder.double(), Stack([lstm(), gru()]).double(), source()
-    bridge = LastMapBridge(encoder, body).double()
-    ends = [encoder(x[row : row + 1, :n])[0][0, -1].detach().numpy() if n else None for row, n in enumerate(LENGTHS)]
-    ends = [np.zeros(encoder.output_size) if y is None else y for y in ends]
-    check_rows(bridge, encoder, body, x, [[mapped(linear, y) for linear in bridge.maps.values()] for y in ends])
+@pytest.mark.parametrize(
+    ("encoder", "body", "role"),
+    [
+        (CenteredConvolution(6, 4, kernel_size=3), gru(), "the encoder"),
+        (Identity(6), gru(), "the encoder"),
+        (gru(), Window(SIZE, width=2), "the decoder's body"),
+    ],
+)
+def test_last_map_needs_vectors(encoder: Layer, body: Layer, role: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        LastMapBridge(encoder, body)
+    message = f"LastMapBridge: the state of {role} has no vectors; expected at least one vector per row, such as an h"
+    assert str(caught.value) == f"{message}; or use LearnedBridge (mean-map)."
 
 
 def test_directions_may_have_different_cells() -> None:

@@ -11,11 +11,13 @@ import torch
 from PIL import Image
 
 from seqloom.api import load, resume, start
-from seqloom.core.problem import RunError, UserError
+from seqloom.core.problem import ArgumentError, RunError, UserError
+from seqloom.nn.cells import GRU
+from seqloom.nn.recurrent import Recurrent
 from seqloom.runs.run import Run
 from seqloom.runs.run_config import find_file, with_data, without_local_paths
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Event, Reading, Ready, Resume, Tick
 from seqloom.training.loop import Diverged
 from seqloom.training.session import Session, peak_memory
@@ -54,6 +56,50 @@ def interrupt(config: Experiment, folder: Path, at: int = 3) -> None:
 
     with pytest.raises(Interrupted):
         start(config, folder, [listen])
+
+
+def wide_encoder(size: int, *, causal: bool) -> Recurrent:
+    return Recurrent(GRU(size, 8 if causal else 16))
+
+
+def test_a_model_that_can_not_be_built_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny("translate", wide_encoder, model={"attention": "none", "bridge": "last"})
+    with pytest.raises(ArgumentError, match=r"^LastBridge: .*; or use LastMapBridge \(last-map\)\.$"):
+        start(config, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError):
+        start(config)
+    assert not list(tmp_path.glob("*run*/*"))
+    corrected = tiny("translate", wide_encoder, model={"attention": "none", "bridge": "last-map"})
+    assert start(corrected, tmp_path / "run").folder == tmp_path / "run"
+
+
+def needs_values(size: int, *, causal: bool) -> Recurrent:
+    layer = Recurrent(GRU(size, 8))
+    assert not bool(layer.cell.input_weight.isnan().any())  # which raises an error on `meta`
+    return layer
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_model_is_checked_once_without_values_or_random_numbers(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session.prepare(tiny(task))
+    state, devices, build = torch.get_rng_state(), [], session.task.build
+
+    def build_once() -> Any:
+        model = build()
+        devices.append({weight.device.type for weight in model.parameters()})
+        return model
+
+    monkeypatch.setattr(session.task, "build", build_once)
+    session.check_model()
+    assert devices == [{"meta"}]
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_model_whose_layers_need_values_is_checked_with_values() -> None:
+    session, state = Session.prepare(tiny("translate", needs_values)), torch.get_rng_state()
+    session.check_model()
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_no_absolute_path_is_in_the_run(tmp_path: Path) -> None:

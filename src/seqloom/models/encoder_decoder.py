@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from seqloom.core import names
 from seqloom.core.config.section import AllBut, OneOf, Section, Values, key, keys
-from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.problem import ConfigError, KeyName, Problem, conflict
 from seqloom.core.wording import counted, join_words
 from seqloom.models.family import Depth, Family, tied_conflicts
-from seqloom.models.layer_builder import CUSTOM, Custom, Unnamed
+from seqloom.models.layer_builder import CUSTOM, Unnamed
 from seqloom.models.registry import ARCHITECTURES
 
 if TYPE_CHECKING:
@@ -73,11 +73,12 @@ class AttentionDecoderKeys(EncoderDecoderKeys):
     )
     bridge: names.Bridge = key(
         ...,
-        "How the source sets the decoder's initial state: the encoder's final state (last; of both directions, "
-        "[forward at the end; backward at the start]) or the mean of its outputs (mean), each of them also through a "
-        "learned tanh layer, which fits any sizes (last-map, mean-map); or not at all (none). source, of older runs: "
-        "last if the encoder reads one way and has the decoder's cell and depth, otherwise mean-map. Default without "
-        "attention: last in the same case, otherwise last-map.",
+        "How the source sets the decoder's initial state: the final state of a recurrent encoder (last; of both "
+        "directions, [forward at the end; backward at the start]) or the mean of the encoder's outputs (mean), each of "
+        "them also through a learned tanh layer, which fits any sizes (last-map, mean-map); or not at all (none). "
+        "Default: last if the encoder reads one way and has the decoder's cell and depth; otherwise mean-map, or "
+        "without attention last-map if the encoder is made of cells. source, of older runs: last in the same case, "
+        "otherwise mean-map.",
     )
     input_feeding: bool = key(False, "Whether a step also reads the previous step's output (Luong 2015).")
 
@@ -125,30 +126,24 @@ def fill(family: type[Family], values: Values) -> Values:
 
 
 def default_bridge(family: type[Family], values: Values) -> str:
-    """The encoder's final state where it is all that the decoder knows of the source, or where it can be copied.
+    """The encoder's final state where it is known to fit; without attention, where there is one.
 
-    With attention otherwise the mean of the encoder's outputs, or `source` if only the built layers tell what fits.
+    Otherwise the mean of the encoder's outputs, because its last output may have seen only a few positions.
     """
     if not family.has_initial_state:
         return "none"
-    fits = final_state_fits(family, values)
-    if values.get("attention") == "none":
-        return "last" if fits else "last-map"
-    if fits is None or issubclass(family, Custom):
-        return "source"
-    return "last" if fits else "mean-map"
-
-
-def final_state_fits(family: type[Family], values: Values) -> bool | None:
-    """Whether the encoder's final state has the shapes of the decoder's; None if only the built layers tell."""
     encoder = values["encoder"]
-    if encoder == values["arch"]:
-        return str(values["encoder_depth"]) == str(values["depth"]) and family.copies_state(values)
-    if encoder == NO_ENCODER:
-        return False
-    other = ARCHITECTURES[encoder].family if isinstance(encoder, str) and encoder in ARCHITECTURES else None
-    # Another cell of the same family has another state.
-    return False if other is not None and (issubclass(family, other) or not other.has_initial_state) else None
+    if not vectors_of(encoder):
+        return "mean-map"
+    has_depth = str(values["encoder_depth"]) == str(values["depth"])
+    if encoder == values["arch"] and has_depth and not values.get("bidirectional"):
+        return "last"
+    return "last-map" if values.get("attention") == "none" else "mean-map"
+
+
+def vectors_of(arch: object) -> tuple[str, ...]:
+    """The vectors in the state of each layer; empty if there are none, or if only the built layers tell."""
+    return ARCHITECTURES[arch].vectors if isinstance(arch, str) and arch in ARCHITECTURES else ()
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -173,9 +168,7 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
         message = f"{first_only} has no effect without attention or {context_pool}"
         yield conflict("model.context_input", message, "Leave it out")
     if not own.has_context and not section.has_initial_state:
-        message = f"without attention, {section.arch} can't see the source, because it has no initial state"
-        advice = f"Give {KeyName('model.context_pool', 'mean')}, or a {KeyName('model.attention')} such as additive"
-        yield conflict("model.context_pool", message, advice)
+        yield no_initial_state(section)
     if own.attention != "none" and own.attend == "after" and own.context_input == "first":
         message = f"{first_only} needs a context vector that is known before the step"
         yield conflict("model.context_input", f"{message}; it goes with {KeyName('model.attend', 'before')}")
@@ -199,6 +192,13 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
     yield from bridge_conflicts(section, own)
 
 
+def no_initial_state(section: Family) -> Problem:
+    """The problem of a decoder without attention and a context vector whose state the source can't set."""
+    message = f"without attention, {section.arch} can't see the source, because it has no initial state"
+    advice = f"Give {KeyName('model.context_pool', 'mean')}, or a {KeyName('model.attention')} such as additive"
+    return conflict("model.context_pool", message, advice)
+
+
 def bridge_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[Problem]:
     """A bridge without effect, and final states that can't be copied, as far as they are known before building."""
     bridge = KeyName("model.bridge", own.bridge)
@@ -207,32 +207,48 @@ def bridge_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[Pro
     if not section.has_initial_state:
         message = f"{bridge} has no effect, because {section.arch} has no initial state that a source could set"
         yield conflict("model.bridge", message, "Leave it out")
-    advice = f"Give {KeyName('model.bridge', f'{own.bridge}-map')}, which fits any encoder"
+    mean_map = f"Give {KeyName('model.bridge', 'mean-map')}, which fits any encoder"
+    is_last = own.bridge in ("last", "last-map")
+    if is_last and not has_final_state(section, own):
+        reason = "there is no encoder" if own.encoder == NO_ENCODER else f"{own.encoder} has none"
+        yield conflict("model.bridge", f"{bridge} reads the encoder's final state, but {reason}", mean_map)
     if own.bridge == "last" and (reason := reason_not_to_copy(section, own)):
+        advice = f"Give {KeyName('model.bridge', 'last-map')}, which fits states of any sizes"
         yield conflict("model.bridge", f"{bridge} copies the encoder's final state, but {reason}", advice)
-    if own.bridge == "mean" and is_same_family(section, own.encoder):
-        encoder = encoder_of_family(section, own)
-        if encoder.output_width != section.hidden_width:
-            message = f"{bridge} copies the mean of the encoder's outputs, which are {encoder.output_width} wide"
-            yield conflict("model.bridge", f"{message}, to states of {section.hidden_width}", advice)
+    if (
+        own.bridge == "mean"
+        and vectors_of(section.arch)
+        and (width := memory_width(section, own)) != section.hidden_width
+    ):
+        message = f"{bridge} copies the mean of the encoder's outputs, which are {width} wide, to states of"
+        yield conflict("model.bridge", f"{message} {section.hidden_width}", mean_map)
 
 
-def reason_not_to_copy(section: Family, own: AttentionDecoderKeys) -> str:
+def has_final_state(section: Family, own: EncoderDecoderKeys) -> bool:
+    """Whether the encoder has a final state, as far as it is known before building."""
+    if own.encoder == section.arch:
+        return section.has_initial_state
+    return own.encoder != NO_ENCODER and ARCHITECTURES[own.encoder].family.has_initial_state
+
+
+def reason_not_to_copy(section: Family, own: EncoderDecoderKeys) -> str:
     """Why the encoder's final state has not the shapes of the decoder's; empty if it may have them."""
-    if own.encoder == NO_ENCODER:
-        return "there is no encoder"
-    if own.encoder in ARCHITECTURES and not ARCHITECTURES[own.encoder].family.has_initial_state:
-        return f"{own.encoder} has no state"
     if own.encoder_depth != section.depth:
         return f"the encoder has {counted(own.encoder_depth, 'layer')} and the decoder {section.depth}"
-    if is_same_family(section, own.encoder) and section.copies_state(dict(section)) is False:
+    if section.is_bidirectional and is_same_family(section, own.encoder):
         return "an encoder that reads in both directions has one that is twice as wide as the decoder's"
-    if own.encoder != section.arch and is_same_family(section, own.encoder):
-        states = [section.state_of(arch) for arch in (own.encoder, section.arch)]
-        if states[0] != states[1]:
-            of_encoder, of_decoder = map(join_words, states)
-            return f"{own.encoder} carries {of_encoder}, and {section.arch} {of_decoder}"
+    of_encoder, of_decoder = vectors_of(own.encoder), vectors_of(section.arch)
+    if of_encoder and of_decoder and of_encoder != of_decoder:
+        return f"{own.encoder} carries {join_words(of_encoder)}, and {section.arch} {join_words(of_decoder)}"
     return ""
+
+
+def memory_width(section: Family, own: AttentionDecoderKeys) -> int:
+    """The width of the encoder's outputs, or of the stem's without an encoder."""
+    if own.attention in names.SAME_WIDTH:
+        return section.hidden_width
+    encoder = encoder_section(section, max_length=1)  # which changes no width
+    return section.dim if encoder is None else encoder.encoder_width
 
 
 def has_bridge(own: EncoderDecoderKeys) -> bool:
@@ -266,16 +282,11 @@ def encoder_section(section: Family, max_length: int) -> Family | None:
         return None
     values: Values = {"arch": own.encoder, "depth": own.encoder_depth}
     if is_same_family(section, own.encoder):
-        return encoder_of_family(section, own)
+        return section.model_copy(update=values | section.encoder_changes())
     family = ARCHITECTURES[own.encoder].family
     shared = {name: getattr(section, name) for name in ("size", "dim", "dropout", "word_dropout", "init")}
     sizes, changes = family.sizes[section.size], family.encoder_values(max_length)
     return family.model_validate({**sizes, **shared, **values, **changes})
-
-
-def encoder_of_family(section: Family, own: EncoderDecoderKeys) -> Family:
-    """The config of an encoder of the decoder's family."""
-    return section.model_copy(update={"arch": own.encoder, "depth": own.encoder_depth} | section.encoder_changes())
 
 
 def build(
@@ -321,7 +332,7 @@ def build_encoder(section: Family, width: int, max_length: int) -> "Layer":
 def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
     """The decoder: with cross-attention if its family has it, otherwise causal layers with a context."""
     from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-    from seqloom.nn.bridges import BRIDGES
+    from seqloom.nn.bridges import BRIDGES, vector_widths
 
     memory = encoder.output_size
     if section.cross_attends:
@@ -336,6 +347,8 @@ def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
         input_size += output if is_tanh else memory * own.has_context + section.hidden_width
     changes = section.decoder_changes(own_initial_state=not has_bridge(own))
     body = section.model_copy(update=changes).build(input_size, causal=True)
+    if own.bridge == "mean-map" and not own.has_context and not vector_widths(body):  # only the built layers tell
+        raise ConfigError.of(no_initial_state(section))
     hidden, context = body.output_size, build_context(own, body.output_size, encoder)
     return AttentionDecoder(
         body,

@@ -115,18 +115,6 @@ class Family(Section):
         return {"lr": 2e-3, "optimizer": "adam"}
 
     @classmethod
-    def copies_state(cls, values: Values) -> bool | None:
-        """Whether an encoder of this family ends in a state of the shapes of its decoder's, at the same `arch` and
-        `depth`; None if only the built layers tell. `values` are those of keys, before they are validated."""
-        return None if cls.has_initial_state else False
-
-    @classmethod
-    def state_of(cls, arch: str) -> tuple[str, ...]:
-        """The names of the vectors that a layer of this architecture carries, if all architectures of the family name
-        theirs."""
-        return ()
-
-    @classmethod
     def encoder_values(cls, max_length: int) -> Values:
         """Values for keys of an encoder whose decoder is of another family; `max_length` is the source's."""
         return {}
@@ -164,6 +152,11 @@ class Family(Section):
     def output_width(self) -> int:
         """The width of the output of its layers."""
         return self.dim
+
+    @property
+    def encoder_width(self) -> int:
+        """The same of an encoder, whose layers may see later positions."""
+        return self.output_width
 
     @property
     def hidden_width(self) -> int:

@@ -32,12 +32,7 @@ class Custom(Family):
         size: {"dim": width, "depth": 2 if size == "base" else 1} for size, width in WIDTHS.items()
     }
     builder: ClassVar[Build]
-    state_fits: ClassVar[bool] = False
     max_input: ClassVar[int | None] = None
-
-    @classmethod
-    def copies_state(cls, values: Values) -> bool | None:
-        return True if cls.state_fits else super().copies_state(values)
 
     @property
     def title(self) -> str:
@@ -52,6 +47,10 @@ class Custom(Family):
         return self.hidden_width
 
     @property
+    def encoder_width(self) -> int:
+        return self.output_width_over(self.dim, causal=False)
+
+    @property
     def output_has_hidden_width(self) -> bool:
         return self.output_width_over(self.dim) == self.output_width_over(2 * self.dim)
 
@@ -59,10 +58,10 @@ class Custom(Family):
     def output_has_input_width(self) -> bool:
         return all(self.output_width_over(width) == width for width in (self.dim, 2 * self.dim))
 
-    def output_width_over(self, width: int) -> int:
-        """The width of the output over vectors of this width."""
+    def output_width_over(self, width: int, *, causal: bool | None = None) -> int:
+        """The width of the output over vectors of this width; `causal` by default if the layers can be."""
         for _ in range(self.depth):
-            width = probe(type(self).builder, width, causal=self.generates).output_size
+            width = probe(type(self).builder, width, causal=self.generates if causal is None else causal).output_size
         return width
 
     @property
@@ -106,8 +105,7 @@ def family_for(build: Build, base: type[Custom] = Custom) -> type[Custom]:
     shapes = layer.state_shapes().values()
     grows = any(None in shape for shape in shapes)
     limits = [traits.max_length for traits in (layer.traits, encoder.traits) if traits.max_length is not None]
-    fits = keeps_state_shapes(build, layer, encoder)
-    properties = (build, base, layer.traits.causal, not grows, bool(shapes), min(limits, default=None), fits)
+    properties = (build, base, layer.traits.causal, not grows, bool(shapes), min(limits, default=None))
     try:
         return compose_family(*properties)
     except TypeError:  # an object without a hash
@@ -122,24 +120,12 @@ def compose_family(
     carries_state: bool,
     has_state: bool,
     max_input: int | None,
-    state_fits: bool,
 ) -> type[Custom]:
     family = create_model(base.__name__, __base__=base, __module__=__name__)
     family.builder, family.max_input = build, max_input
     family.generates, family.carries_state, family.has_initial_state = causal, carries_state, has_state
-    family.state_fits = state_fits
     family.default_max_length = min(Custom.default_max_length, max_input or Custom.default_max_length)
     return family
-
-
-def keeps_state_shapes(build: Build, layer: "Layer", encoder: "Layer") -> bool:
-    """Whether the layer of a decoder has the state of that of an encoder, over vectors of any width."""
-    from seqloom.nn.bridges import fits
-
-    try:
-        return fits(encoder, layer) and fits(encoder, probe(build, 2 * layer.input_size, causal=layer.traits.causal))
-    except PartError:  # it builds layers of one width only
-        return False
 
 
 def builder_of(section: Family) -> Build | None:

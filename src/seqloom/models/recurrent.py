@@ -58,16 +58,6 @@ class Recurrent(Family):
         return {"bidirectional": use is not Use.GENERATE}  # in an encoder-decoder, of the encoder
 
     @classmethod
-    def copies_state(cls, values: Values) -> bool:
-        return not values["bidirectional"]  # its state is twice as wide
-
-    @classmethod
-    def state_of(cls, arch: str) -> tuple[str, ...]:
-        from seqloom.nn.cells import CELLS
-
-        return tuple(CELLS[arch].carries)
-
-    @classmethod
     def encoder_values(cls, max_length: int) -> Values:
         return {"bidirectional": True}
 

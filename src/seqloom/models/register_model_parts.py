@@ -39,7 +39,7 @@ def register_cell(part: Part, *, summary: str = "", paper: str = "", url: str = 
         reason = f"has input_size {sizes[0]} and hidden_size {sizes[1]} when built with {SIZE}, {OTHER_SIZE}"
         raise part.misfit(reason, "Pass both to super().__init__(input_size, hidden_size, bias=bias)")
     CELLS.register(part.name, cell_class, part.origin)
-    add_architecture(part, RECURRENT, summary, paper, url)
+    add_architecture(part, RECURRENT, summary, paper, url, vectors=tuple(cell_class.carries))
 
 
 @register_function("layer")
@@ -64,9 +64,11 @@ def register_family(part: Part, *, summary: str = "", paper: str = "", url: str 
     add_architecture(part, family, summary, paper, url)
 
 
-def add_architecture(part: Part, family: str | type[Family], summary: str, paper: str, url: str) -> None:
+def add_architecture(
+    part: Part, family: str | type[Family], summary: str, paper: str, url: str, vectors: tuple[str, ...] = ()
+) -> None:
     ARCHITECTURES.names.check(part.name, part.origin, part.kind)
-    entry = Architecture(family, summary or first_line(part.value), paper, url, part.kind)
+    entry = Architecture(family, summary or first_line(part.value), paper, url, part.kind, vectors)
     ARCHITECTURES.register(part.name, entry, part.origin)
 
 

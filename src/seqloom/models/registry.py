@@ -18,6 +18,7 @@ class Architecture:
     summary: one line of `seqloom list models`
     paper, url: who described it
     kind: what `seqloom.register` calls it: cell, layer or family
+    vectors: of a cell, the names of the vectors in its state
     """
 
     of: "str | type[Family]"
@@ -25,6 +26,7 @@ class Architecture:
     paper: str = ""
     url: str = ""
     kind: str = "family"
+    vectors: tuple[str, ...] = ()
 
     @property
     def family(self) -> "type[Family]":
@@ -69,8 +71,14 @@ BUILT_IN = {
                     "Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"),
 }
 # fmt: on
+# The cells by the vectors in their states.
+CELLS = {
+    ("hidden",): ("rnn", "rnn-relu", "rnn-sigmoid", "rnn-linear", "gru", "gru-after"),
+    ("hidden", "cell"): ("lstm", "lstm-no-tanh", "lstm-peephole", "lstm-coupled", "lstm-layer-norm"),
+}
+VECTORS = {cell: vectors for vectors, cells in CELLS.items() for cell in cells}
 ARCHITECTURES: Registry[Architecture] = Registry(
-    "model.arch", {name: Architecture(*row) for name, row in BUILT_IN.items()}
+    "model.arch", {name: Architecture(*row, vectors=VECTORS.get(name, ())) for name, row in BUILT_IN.items()}
 )
 
 

@@ -18,7 +18,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.layer import Layer
-from seqloom.nn.pooling import POOLS, LastPool, MeanPool
+from seqloom.nn.pooling import POOLS, MeanPool
 from seqloom.nn.recurrent import Bidirectional
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
@@ -82,35 +82,33 @@ class LastMapBridge(Bridge):
 
         e = [→h_n^k; ←h_1^k]    h_n^k alone if the encoder's layer k reads one way
         e = [→c_n^k; ←c_1^k]    for a c, if the encoder has one (otherwise as for h)
-        e = y_n                 if the encoder carries no vectors, such as a Transformer: its output at the last step
 
-    If the depths differ, all layers read the encoder's top layer. So it connects any encoder to any decoder; Bahdanau
-    et al. (2014) map ←h_1 alone. Tensors that are not one vector per row come from the body's own initial state.
+    If the depths differ, all layers read the encoder's top layer. Bahdanau et al. (2014) map ←h_1 alone. Tensors that
+    are not one vector per row come from the body's own initial state.
+
+    An encoder that carries no vectors, such as a Transformer, has no final state: see `LearnedBridge`.
     """
 
     def __init__(self, encoder: Layer, body: Layer) -> None:
         super().__init__()
         targets, levels = vector_levels(body), vector_levels(encoder)
-        self.pool = None if levels else LastPool.over(encoder)
-        self.memory_size = None if levels else encoder.output_size
+        for role, vectors in (("the encoder", levels), ("the decoder's body", targets)):
+            if not vectors:
+                requirement = "at least one vector per row, such as an h; or use LearnedBridge (mean-map)"
+                raise ArgumentError("LastMapBridge", f"the state of {role}", "no vectors", requirement)
         if len(levels) != len(targets):
             levels = levels[-1:] * len(targets)
         self.sources: dict[str, Names] = {}
-        for target, level in zip(targets, levels, strict=bool(levels)):
+        for target, level in zip(targets, levels, strict=True):
             for tensor, (name,) in target.items():
                 self.sources[name] = level.get(tensor) or next(iter(level.values()))
         of_encoder, of_body = vector_widths(encoder), vector_widths(body)
         widths = {name: sum(of_encoder[source] for source in names) for name, names in self.sources.items()}
-        self.maps = nn.ModuleDict(
-            {module_name(name): nn.Linear(widths.get(name, encoder.output_size), n) for name, n in of_body.items()}
-        )
+        self.maps = nn.ModuleDict({module_name(name): nn.Linear(widths[name], n) for name, n in of_body.items()})
 
     def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
         initial = body.initial(memory.shape[0], memory)
-        if self.pool is None:
-            vectors = read_final("LastMapBridge", final, self.sources, memory.shape[0])
-        else:
-            vectors = dict.fromkeys(vector_widths(body), self.pool(memory, lengths))
+        vectors = read_final("LastMapBridge", final, self.sources, memory.shape[0])
         mapped = {name: torch.tanh(self.maps[module_name(name)](e)) for name, e in vectors.items()}
         return State({**initial, **mapped}, position=initial.position)
 

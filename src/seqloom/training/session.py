@@ -15,6 +15,7 @@ from seqloom.core.problem import RunError
 from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, read_json, read_manifest, verify
 from seqloom.data.source import DataSource
 from seqloom.models.family import Use
+from seqloom.nn.initialization import without_values
 from seqloom.nn.model import GenerativeModel
 from seqloom.runs.devices import deterministic_algorithms, resolve_device, seed_torch
 from seqloom.runs.folder import create_run
@@ -57,6 +58,15 @@ class Session:
         """A trainer of a new model, whose weights depend only on the seed."""
         seed_torch("weights", self.experiment.seed)
         return Trainer(self.task, self.task.build(), self.experiment, self.device, listeners)
+
+    def check_model(self) -> None:
+        """Refuse a model that can't be built; on `meta` if possible, without random numbers, memory and time."""
+        with part_errors(self.experiment), torch.random.fork_rng(devices=[]):
+            try:
+                with without_values():
+                    self.task.build()
+            except Exception:  # a user-defined part may need values, and other errors are raised again
+                self.task.build()
 
     def start(self, folder: Path, listeners: Sequence[Listener] = ()) -> Run:
         """Create a run folder and train to the end."""
