@@ -320,6 +320,19 @@ def test_the_final_state_of_user_defined_layers_is_used_on_request(bridge: str) 
         build(arch=recurrent_decoder, attention="none", bridge=bridge)
 
 
+def test_the_default_bridge_of_a_user_defined_cell_is_that_of_cells() -> None:
+    class Mine(GRU):
+        pass
+
+    options = {"arch": "mine", "attention": "none"}
+    with temporary_parts():
+        register.cell("mine", Mine)
+        assert type(build(**options).decoder.bridge) is LastMapBridge
+        assert type(build(**options, bidirectional=False).decoder.bridge) is LastBridge
+        sentence = refusal(**options, bidirectional=False, encoder="lstm", bridge="last")
+        assert "lstm carries hidden and cell, and mine hidden" in sentence
+
+
 def test_user_defined_layers_without_an_initial_state_need_a_context() -> None:
     sentence = refusal(arch=convolution, attention="none")
     assert "custom can't see the source, because it has no initial state" in sentence
