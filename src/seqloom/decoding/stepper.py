@@ -1,6 +1,7 @@
 """The model side of a search: read prompts and newest tokens, keep the state, record attention."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -10,7 +11,8 @@ from torch.nn.utils.rnn import pad_sequence
 from seqloom.decoding.beam import PartialHypothesis
 from seqloom.nn.model import GenerativeModel
 from seqloom.nn.record import attends_to_memory, keep_rows, record
-from seqloom.nn.recording import Place, Recording
+from seqloom.nn.recorded_step import StepRows
+from seqloom.nn.recording import Recording
 from seqloom.nn.state import State
 
 Logits = Float[Tensor, "rows vocabulary"]
@@ -39,7 +41,7 @@ class Stepper:
         self.prompts = [list(prompt) if window is None else list(prompt)[-window:] for prompt in prompts]
         self.device = next(model.parameters()).device
         self.attention: list[AttentionWeights] | None = [] if attention else None
-        self.recorded: list[tuple[Place, ...] | None] = []
+        self.recorded: list[StepRows | None] = []
         self.state = State()
 
     def start(
@@ -124,7 +126,8 @@ class Stepper:
     def keep_recorded(self, hypotheses: Iterable[PartialHypothesis]) -> None:
         """Let open recordings keep only these hypotheses, each up to the step that scored its last token."""
         steps = [(self.recorded[max(0, hypothesis.steps - 1)], hypothesis.row) for hypothesis in hypotheses]
-        keep_rows([places[row] for places, row in steps if places is not None], self.recorded)
+        all_rows = chain.from_iterable(rows for rows in self.recorded if rows is not None)
+        keep_rows([rows[row] for rows, row in steps if rows is not None], all_rows)
 
     def path_attention(
         self, path: Sequence[PartialHypothesis], length: int | None

@@ -137,7 +137,7 @@ class Layer(nn.Module, ABC):
             y, new_state = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
         y, new_state = mask_padding(y, lengths), new_state.with_position(position, max_position)
         if recorded is not None:
-            new_state.recorded = recorded.places
+            new_state.recorded = recorded.step_rows
         return y, new_state
 
 

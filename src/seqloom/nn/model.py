@@ -177,7 +177,7 @@ class EncoderDecoder(GenerativeModel):
             stem = self.target_stem.initial(memory.shape[0], memory)
             state = State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.substate("body"))})
         if recorded is not None:
-            state.recorded = recorded.places
+            state.recorded = recorded.step_rows
         return state
 
     def outputs(self, tokens: TokenIds, state: State, lengths: Lengths = None) -> tuple[Vectors, State]:

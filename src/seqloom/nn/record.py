@@ -16,7 +16,8 @@ from torch import Tensor
 from seqloom.core.names import RECORDS
 from seqloom.core.problem import UnknownName
 from seqloom.core.registry import unknown_name
-from seqloom.nn.recording import SOURCE_TOKENS, TOKENS, Place, Record, Recording, Step
+from seqloom.nn.recorded_step import Step, StepRow
+from seqloom.nn.recording import SOURCE_TOKENS, TOKENS, Record, Recording
 from seqloom.nn.state import State
 
 Namer = Callable[[list[list[int]]], Sequence[Sequence[str]]]
@@ -56,11 +57,11 @@ def record(*kinds: str) -> Iterator[Recording]:
     for kind in kinds:
         if kind not in RECORDS:
             raise UnknownName(*unknown_name("record", kind, RECORDS))
-    opened = Recording(kinds)
-    token = _recordings.set((*_recordings.get(), opened))
+    recorder = Recording(kinds)
+    token = _recordings.set((*_recordings.get(), recorder))
     try:
         with _eager_mode:
-            yield opened
+            yield recorder
     finally:
         _recordings.reset(token)
 
@@ -95,7 +96,7 @@ def recording(kind: str) -> bool:
     """Whether a recording of this kind is open; False while compiling. Layers ask before they compute its tensors."""
     if torch.compiler.is_compiling():
         return False
-    return any(kind in opened.kinds for opened in _recordings.get())
+    return any(kind in recorder.kinds for recorder in _recordings.get())
 
 
 def offer(kind: str, *, time: int | None = None, **tensors: Tensor) -> None:
@@ -107,9 +108,9 @@ def offer(kind: str, *, time: int | None = None, **tensors: Tensor) -> None:
     if step is None or step.rows != rows:  # a call by itself: of no layer, or with other rows than the layer's
         step, lengths = Step(rows, [None] * rows), None
     item = Record(".".join(_path.get()), tensors, time, lengths)
-    for opened in _recordings.get():
-        if kind in opened.kinds:
-            opened.add(step, kind, item)
+    for recorder in _recordings.get():
+        if kind in recorder.kinds:
+            recorder.add(step, kind, item)
 
 
 def step(
@@ -118,7 +119,7 @@ def step(
     """What is offered within the block belongs to one step over the rows of x, which continues the given state.
 
     A step within a step is part of it, unless its rows are others (`apart`). The new state continues the step if its
-    `recorded` is set to the step's `places`.
+    `recorded` is set to the step's `step_rows`.
     """
     if torch.compiler.is_compiling() or not _recordings.get():
         return _NO_SCOPE
@@ -130,14 +131,14 @@ def _step(x: Tensor, state: State | None, lengths: Tensor | None, apart: bool) -
     outer = _in_step.get()
     if outer is None or apart:
         rows, before = x.shape[0], state.recorded if isinstance(state, State) else None
-        opened = Step(rows, before if before is not None and len(before) == rows else [None] * rows)
-        for each in _recordings.get():
-            each.begin(opened)
+        current = Step(rows, before if before is not None and len(before) == rows else [None] * rows)
+        for recorder in _recordings.get():
+            recorder.begin(current)
     else:
-        opened = outer.step
-    token = _in_step.set(InStep(opened, lengths))
+        current = outer.step
+    token = _in_step.set(InStep(current, lengths))
     try:
-        yield opened
+        yield current
     finally:
         _in_step.reset(token)
 
@@ -171,12 +172,12 @@ def _name_tokens(namers: Mapping[str, Namer]) -> Iterator[None]:
         _namers.reset(token)
 
 
-def keep_rows(places: Sequence[Place | None], searched: Iterable[Sequence[Place] | None]) -> None:
+def keep_rows(rows: Sequence[StepRow | None], scored_rows: Iterable[StepRow | None]) -> None:
     """Let open recordings keep these rows of a search, in this order, and none of the others that it scored."""
     if _recordings.get():
-        steps = {place.step for row in searched for place in row or ()}
-        for opened in _recordings.get():
-            opened.keep([place for place in places if place is not None], steps)
+        steps = {row.step for row in scored_rows if row is not None}
+        for recorder in _recordings.get():
+            recorder.keep([row for row in rows if row is not None], steps)
 
 
 def attends_to_memory(path: str) -> bool:
@@ -207,10 +208,10 @@ def _scope(name: str) -> Iterator[None]:
 @contextmanager
 def capture(*kinds: str) -> Iterator[Recording]:
     """Record the block's tensors here and not in the open recordings, so that they can be changed and offered again."""
-    captured = Recording(kinds)
-    recordings, path = _recordings.set((captured,)), _path.set(())
+    recorder = Recording(kinds)
+    recordings, path = _recordings.set((recorder,)), _path.set(())
     try:
-        yield captured
+        yield recorder
     finally:
         _recordings.reset(recordings)
         _path.reset(path)

@@ -13,36 +13,12 @@ from seqloom.core.names import RECORDS
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.core.registry import unknown_name
 from seqloom.kernels.masks import sequence_mask
+from seqloom.nn.recorded_step import Step, StepRow, Token
 from seqloom.nn.state import cat_padded
 
 Tensors = dict[str, Tensor]
 Layers = dict[str, Tensors]  # by the path of the layer
-Token = str | int
 TOKENS, SOURCE_TOKENS = "tokens", "source_tokens"
-
-
-@dataclass(eq=False)
-class Step:
-    """One call of a layer or model that is not inside another one.
-
-    before: for each row, the step and the row that it continues; None for a row that starts here
-    tokens: what each row reads, by `TOKENS` or `SOURCE_TOKENS`
-    """
-
-    rows: int
-    before: "Sequence[Place | None]"
-    tokens: dict[str, Sequence[Sequence[Token]]] = field(default_factory=dict)
-
-    @property
-    def places(self) -> tuple["Place", ...]:
-        return tuple(Place(self, row) for row in range(self.rows))
-
-
-class Place(NamedTuple):
-    """A row of a step. `State.recorded` has one for each row."""
-
-    step: Step
-    row: int
 
 
 @dataclass(frozen=True)
@@ -71,12 +47,12 @@ class Joined(NamedTuple):
 class OpenCall:
     """A call that may continue.
 
-    ends: the last place of each row
-    kept: those of the rows that a search keeps, in its order; two that differ in their last token have the same place
+    ends: the last step of each row
+    kept: those of the rows that a search keeps, in its order; two that differ in their last token have the same step
     """
 
-    ends: dict[Place, None] = field(default_factory=dict)
-    kept: Sequence[Place] | None = None
+    ends: dict[StepRow, None] = field(default_factory=dict)
+    kept: Sequence[StepRow] | None = None
 
 
 class ByKind(Mapping[str, Layers]):
@@ -115,7 +91,7 @@ class Recording(ByKind):
         super().__init__(kinds)
         self._records: dict[Step, dict[str, list[Record]]] = {}
         self._calls: list[OpenCall] = []
-        self._call_of: dict[Place, OpenCall] = {}  # by the places at which calls end
+        self._call_of: dict[StepRow, OpenCall] = {}  # by the rows of steps at which calls end
 
     @property
     def calls(self) -> "list[Call]":
@@ -123,7 +99,7 @@ class Recording(ByKind):
         numbers = {step: number for number, step in enumerate(self._records)}
         calls = []
         for call in self._calls:
-            paths = [self._path_to(place) for place in call.kept or call.ends]
+            paths = [self._path_to(end) for end in call.kept or call.ends]
             if call.kept is None:  # in the order of the rows at the start, though some may have ended earlier
                 paths.sort(key=lambda path: (numbers[path[0].step], path[0].row))
             calls.append(Call(self.kinds, paths, self._records))
@@ -146,35 +122,35 @@ class Recording(ByKind):
     def begin(self, step: Step) -> None:
         """Add a step: to the call whose rows it continues, or as a new call."""
         self._records[step] = {}
-        known = [place for place in dict.fromkeys(step.before) if place is not None and place.step in self._records]
+        before = [row for row in dict.fromkeys(step.before) if row is not None and row.step in self._records]
         call = OpenCall()
-        if known and all(place in self._call_of for place in known):  # nothing else has continued these rows
-            call = self._call_of[known[0]]
-            for place in known:
-                del self._call_of.pop(place).ends[place]
+        if before and all(row in self._call_of for row in before):  # nothing else has continued these rows
+            call = self._call_of[before[0]]
+            for row in before:
+                del self._call_of.pop(row).ends[row]
         else:
             self._calls.append(call)
-        call.ends |= dict.fromkeys(step.places)
-        self._call_of |= dict.fromkeys(step.places, call)
+        call.ends |= dict.fromkeys(step.step_rows)
+        self._call_of |= dict.fromkeys(step.step_rows, call)
 
     def add(self, step: Step, kind: str, item: Record) -> None:
         if step not in self._records:
             self.begin(step)
         self._records[step].setdefault(kind, []).append(item)
 
-    def keep(self, places: Sequence[Place], searched: set[Step]) -> None:
-        """Let a call end with these rows, which are some of all the rows of a search."""
+    def keep(self, rows: Sequence[StepRow], steps: set[Step]) -> None:
+        """Let a call end with these rows, which are some of all the rows of a search; `steps` are all its steps."""
         first = None
         for call in self._calls:
-            for place in [place for place in call.ends if place.step in searched]:
+            for end in [end for end in call.ends if end.step in steps]:
                 first = first or call
-                del call.ends[place], self._call_of[place]
+                del call.ends[end], self._call_of[end]
         if first is not None:
-            first.kept = places
+            first.kept = rows
 
-    def _path_to(self, place: Place) -> list[Place]:
-        """The places of a row, from its first step to this one."""
-        path = [place]
+    def _path_to(self, end: StepRow) -> list[StepRow]:
+        """A row in each of its steps, from the first to this one."""
+        path = [end]
         while (before := path[-1].step.before[path[-1].row]) is not None and before.step in self._records:
             path.append(before)
         return path[::-1]
@@ -192,7 +168,10 @@ class Call(ByKind):
     """
 
     def __init__(
-        self, kinds: tuple[str, ...], paths: Sequence[Sequence[Place]], records: Mapping[Step, dict[str, list[Record]]]
+        self,
+        kinds: tuple[str, ...],
+        paths: Sequence[Sequence[StepRow]],
+        records: Mapping[Step, dict[str, list[Record]]],
     ) -> None:
         super().__init__(kinds)
         self._paths, self._records = paths, records
@@ -206,7 +185,7 @@ class Call(ByKind):
 
     @property
     def is_recorded(self) -> bool:
-        return any(self._records[step] for step in {place.step for path in self._paths for place in path})
+        return any(self._records[step] for step in {row.step for path in self._paths for row in path})
 
     @cached_property
     def rows(self) -> "tuple[Row, ...]":
@@ -221,17 +200,14 @@ class Call(ByKind):
         return self._tokens(SOURCE_TOKENS)
 
     def _tokens(self, side: str) -> list[list[Token]] | None:
-        steps = [
-            [(place.step.tokens[side], place.row) for place in path if side in place.step.tokens]
-            for path in self._paths
-        ]
+        steps = [[(step.tokens[side], row) for step, row in path if side in step.tokens] for path in self._paths]
         return [[token for rows, row in read for token in rows[row]] for read in steps] if any(steps) else None
 
     def joined(self, kind: str) -> dict[str, Joined]:
         """What layers offered, by path, joined over time."""
         self.check(kind)
         if kind not in self._joined:
-            pieces: dict[str, list[tuple[dict[int, int], list[Record]]]] = {}
+            chunks: dict[str, list[tuple[dict[int, int], list[Record]]]] = {}
             for depth in range(max(map(len, self._paths), default=0)):
                 rows: dict[Step, dict[int, int]] = {}  # for each row of the call the row of the step
                 for row, path in enumerate(self._paths):
@@ -239,11 +215,11 @@ class Call(ByKind):
                         rows.setdefault(path[depth].step, {})[row] = path[depth].row
                 for step, of_step in rows.items():
                     for name, records in by_path(self._records[step].get(kind, [])).items():
-                        pieces.setdefault(name, []).append((of_step, records))
+                        chunks.setdefault(name, []).append((of_step, records))
             count = len(self._paths)
             self._joined[kind] = {
                 path: join_steps([select_rows(join_records(records), of, count) for of, records in steps])
-                for path, steps in pieces.items()
+                for path, steps in chunks.items()
             }
         return self._joined[kind]
 
@@ -313,10 +289,10 @@ def select_rows(joined: Joined, rows: Mapping[int, int], count: int) -> Joined:
     lengths = [joined.lengths[rows[row]] if row in rows else 0 for row in range(count)]
     tensors = {}
     for name, tensor in joined.tensors.items():
-        chosen = tensor.index_select(0, torch.tensor(indices, device=tensor.device))
+        values = tensor.index_select(0, torch.tensor(indices, device=tensor.device))
         missing = torch.tensor([row not in rows for row in range(count)], device=tensor.device)
         tensors[name] = (
-            chosen.masked_fill(missing.view(-1, *[1] * (chosen.dim() - 1)), 0) if len(rows) < count else chosen
+            values.masked_fill(missing.view(-1, *[1] * (values.dim() - 1)), 0) if len(rows) < count else values
         )
     return Joined(tensors, joined.time, lengths)
 
@@ -335,8 +311,8 @@ def join_steps(steps: Sequence[Joined]) -> Joined:
         for name, tensor in tensors.items():
             shape = [size if d in (0, axis) else 1 for d, size in enumerate((*tensor.shape[:axis], order.shape[1]))]
             shape += [1] * (tensor.dim() - len(shape))
-            moved = tensor.take_along_dim(order.to(tensor.device).view(shape), dim=axis)
-            tensors[name] = moved.masked_fill(beyond.to(tensor.device).view(shape), 0)
+            valid_first = tensor.take_along_dim(order.to(tensor.device).view(shape), dim=axis)
+            tensors[name] = valid_first.masked_fill(beyond.to(tensor.device).view(shape), 0)
     return Joined(tensors, axis, lengths.tolist())
 
 

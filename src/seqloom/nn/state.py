@@ -1,7 +1,6 @@
 """The state that a layer carries from one call to the next."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -9,6 +8,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
 from seqloom.kernels.masks import all_equal, readable_without_sync
+from seqloom.nn.recorded_step import StepRows
 
 
 class State(Mapping[str, Tensor]):
@@ -20,7 +20,7 @@ class State(Mapping[str, Tensor]):
     position: the number of steps that each row has read, without padding
     max_position: an upper bound of `position`, known without reading it from the device; the length of a cache
     fixed: the names of tensors that no step changes, such as the memory of cross-attention
-    recorded: for each row, the last step of it in a recording (`Place`); None if it is in none
+    recorded: for each row, the last step of it in a recording; None if no row is in one
 
     The tensors of nested layers have dotted names.
 
@@ -44,7 +44,7 @@ class State(Mapping[str, Tensor]):
         position: Tensor | None = None,
         max_position: int = 0,
         fixed: Collection[str] = (),
-        recorded: tuple[Any, ...] | None = None,
+        recorded: StepRows | None = None,
         **named: Tensor,
     ) -> None:
         # Either tensors by dotted name or substates by the first component; each is built from the other on demand.
@@ -174,7 +174,7 @@ class State(Mapping[str, Tensor]):
 
     # Rows ------------------------------------------------------------------------------------------------------
 
-    def select(self, rows: Int[Tensor, " chosen"]) -> "State":
+    def select(self, rows: Int[Tensor, " indices"]) -> "State":
         """A copy of these rows, in this order; repeats are allowed (beams)."""
         if not isinstance(rows, Tensor) or rows.dtype not in (torch.int32, torch.int64):
             actual = f"type {rows.dtype}" if isinstance(rows, Tensor) else f"type {type(rows).__name__}"
@@ -191,20 +191,20 @@ class State(Mapping[str, Tensor]):
         or to a copy if gradients are enabled.
         """
         changed = [index for index, row in enumerate(rows) if row != index]
-        tensors = [tensor for tensor in (self.position, *self.values()) if tensor is not None]
-        if not changed or not tensors:
+        first = next((tensor for tensor in (self.position, *self.values()) if tensor is not None), None)
+        if not changed or first is None:
             return self
-        device = tensors[0].device
+        device = first.device
         target = torch.tensor(changed, device=device)
         source = torch.tensor([rows[index] for index in changed], device=device)
         # tensors that share storage move once
-        moving = {_storage_key(tensor): tensor for name, tensor in self.items() if name not in self.fixed}
-        moved = {key: _move_rows(tensor, target, source) for key, tensor in moving.items()}
-        after = {name: tensor if name in self.fixed else moved[_storage_key(tensor)] for name, tensor in self.items()}
+        views = {_storage_key(tensor): tensor for name, tensor in self.items() if name not in self.fixed}
+        after = {key: _move_rows(tensor, target, source) for key, tensor in views.items()}
+        tensors = {name: tensor if name in self.fixed else after[_storage_key(tensor)] for name, tensor in self.items()}
         position = None if self.position is None else self.position.index_copy(0, target, self.position[source])
         recorded = None if self.recorded is None else tuple(self.recorded[row] for row in rows)
         self.mark_consumed()
-        return State(after, position=position, max_position=self.max_position, fixed=self.fixed, recorded=recorded)
+        return State(tensors, position=position, max_position=self.max_position, fixed=self.fixed, recorded=recorded)
 
     def remove(self, rows: Int[Tensor, " removed"]) -> "State":
         """All rows but these (sequences that have ended)."""
@@ -232,13 +232,13 @@ class State(Mapping[str, Tensor]):
                 shapes = f"shapes {[list(tensor.shape) for tensor in rows]}"
                 raise ArgumentError("State.cat", f"state[{name!r}]", shapes, "equal sizes, except of rows and time")
             tensors[name] = cat_padded(rows, dim=0)
-        places = [place for state in states for place in state.recorded or [None] * state.rows]
+        recorded = [row for state in states for row in state.recorded or [None] * state.rows]
         return State(
             tensors,
             position=torch.cat(positions) if len(positions) == len(states) else None,
             max_position=max(state.max_position for state in states),
             fixed=states[0].fixed,
-            recorded=tuple(places) if any(places) else None,
+            recorded=tuple(recorded) if any(recorded) else None,
         )
 
     def where(self, rows: Bool[Tensor, " batch"], other: "State") -> "State":
@@ -266,17 +266,17 @@ class State(Mapping[str, Tensor]):
             return tensor.to(device=device, dtype=dtype if tensor.is_floating_point() else None)
 
         position = None if self.position is None else move(self.position)
-        moved = self._map(move, position, self.max_position, self.recorded)
-        if any(moved[name] is tensor for name, tensor in self.items()):  # nothing to convert: the storage is the same
-            moved._use = self._use
-        return moved
+        state = self._map(move, position, self.max_position, self.recorded)
+        if any(state[name] is tensor for name, tensor in self.items()):  # nothing to convert: the storage is the same
+            state._use = self._use
+        return state
 
     def _map(
         self,
         function: Callable[[Tensor], Tensor],
         position: Tensor | None,
         max_position: int,
-        recorded: tuple[Any, ...] | None,
+        recorded: StepRows | None,
     ) -> "State":
         tensors = {name: function(tensor) for name, tensor in self.items()}
         return State(tensors, position=position, max_position=max_position, fixed=self.fixed, recorded=recorded)
