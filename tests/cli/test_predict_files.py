@@ -263,6 +263,7 @@ def test_a_file_that_the_task_can_not_read_is_refused(
         ('{"id": 1, "review": "a film"}\n', "id, review", "jsonl"),
         ('{"review": "a film"}\n', "review", "jsonl"),
         ("text;label\na film;1\n", "text, label", None),
+        ("review\na film\n", "review", "csv"),
     ],
 )
 def test_a_table_that_is_named_as_plain_text_is_refused(
@@ -290,7 +291,7 @@ def test_usual_names_are_a_header_where_the_files_of_the_run_have_none(seqloom: 
     "texts",
     [
         ["review, please", "a fine, good film"],
-        ["review", "a film"],
+        ["text", "reviews", "review"],
         ["Fine, good; dull", '"A bore," they say | "a film,', "review,stars"],
         ["{review}", "[1, 2]"],
     ],

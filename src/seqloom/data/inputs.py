@@ -130,16 +130,15 @@ def first_names(path: Path, form: Format, data: TableData) -> list[str]:
 def has_columns(names: Sequence[str], spec: DataSpec, data: TableData, keyed: bool = False) -> bool:
     """Whether these are the names of columns: the run's own name of the input is among them, or a name of each column.
 
-    A row of one cell is a text; only objects (`keyed`) may have a single name.
+    A row of one cell is a header only if it is the run's own name; an object (`keyed`) may have a single name.
     """
-    if len(names) < 2 and not keyed:
-        return False
     configured = [getattr(data, role.key) for role in spec.roles]
     own = [[] if name is None or name.isdecimal() else [name.lower()] for name in configured]
     cells = {name.strip().lower() for name in names}
     if not cells.isdisjoint(own[0]) and all(NAME.fullmatch(name) or not name for name in names):
         return True
-    return all(not cells.isdisjoint((*role.synonyms, *name)) for role, name in zip(spec.roles, own, strict=True))
+    of_each = (not cells.isdisjoint((*role.synonyms, *name)) for role, name in zip(spec.roles, own, strict=True))
+    return (len(names) > 1 or keyed) and all(of_each)
 
 
 def header_in_text(path: Path, names: Sequence[str], advice: str) -> DataError:
