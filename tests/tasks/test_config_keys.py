@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from inspect import get_annotations
 
 import pytest
 
+from seqloom.core.config.train import Train
 from seqloom.core.problem import ArgumentError
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import ALSO_CALLED, all_keys, merge_keys, nearest_key
@@ -31,6 +33,17 @@ def test_every_key_has_a_description_a_type_and_an_option() -> None:
         assert (key.kind is tuple) == (key.dotted in several), key.dotted
         assert all(isinstance(word, str) for word in key.choices), key.dotted
         assert key.option.removeprefix("--").replace("-", "_") == key.dotted
+
+
+def test_one_text_is_true_of_the_patience_and_the_checkpoints_of_every_task() -> None:
+    once = {"early_stop", "halve_every", "keep_checkpoints", "average_checkpoints"}
+    assert once < set(get_annotations(Train))
+    for entry in TASKS.values():
+        own = entry.config.sections()["train"].__mro__
+        assert not any(once & set(get_annotations(section)) for section in own[: own.index(Train)])
+    patience = all_keys()["train.early_stop"].description
+    assert "without a new best" in patience
+    assert "a new lowest loss" in patience
 
 
 def test_sections_have_a_description() -> None:

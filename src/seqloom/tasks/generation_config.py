@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from seqloom.core import names
 from seqloom.core.config.decode import Decode
 from seqloom.core.config.section import AllBut, Section, Values, key
-from seqloom.core.config.train import ComparedTrain, only
+from seqloom.core.config.train import ComparedTrain
 from seqloom.core.problem import Problem
 from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Probability, Use
@@ -14,27 +13,8 @@ from seqloom.tasks.experiment import Experiment
 
 
 class GenerationTrain(ComparedTrain):
-    """Keys of training. The best weights are not selected by the score alone (`GenerationTask.loss_margin`)."""
-
     label_smoothing: Probability = key(
         0.1, "The share of each target's probability spread over all classes in training."
-    )
-    early_stop: int | None = key(
-        None, "Stop after this many validations in which neither the loss nor the score improved.", ge=1
-    )
-    halve_every: int = key(
-        1,
-        "Halve the learning rate after this many epochs (schedule halve), or after this many validations "
-        "in which neither the loss nor the score improved (plateau).",
-        ge=1,
-        only_with={"train.schedule": only(names.SCHEDULES, "halve", "plateau")},
-    )
-    keep_checkpoints: int = key(
-        2,
-        "The number of latest checkpoints to keep. Until the run ends, those of validations that may still become "
-        "the best are kept too.",
-        ge=1,
-        le=1000,
     )
     scheduled_sampling: Probability = key(
         0.0,

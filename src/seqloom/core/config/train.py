@@ -99,8 +99,8 @@ class Train(Section):
     warmup: int = key(0, "The number of warm-up steps, in which the learning rate rises from 0.", ge=0, le=10_000_000)
     halve_every: int = key(
         1,
-        "Halve the learning rate after this many epochs (schedule halve), or after this many validations "
-        "without a better score (plateau).",
+        "Halve the learning rate after this many epochs (schedule halve), or after this many validations, "
+        "counted as for `early_stop` (plateau).",
         ge=1,
         only_with={"train.schedule": only(names.SCHEDULES, "halve", "plateau")},
     )
@@ -133,11 +133,22 @@ class Train(Section):
     validate_every: int | None = key(
         None, "The number of steps between validations; default: one validation per epoch.", ge=1
     )
-    early_stop: int | None = key(None, "Stop after this many validations without a better score.", ge=1)
+    early_stop: int | None = key(
+        None,
+        "Stop after this many validations in a row without a new best; in tasks that generate text, a new lowest loss "
+        "ends the row too.",
+        ge=1,
+    )
     checkpoint_every: int | None = key(
         None, "The number of steps between checkpoints; default: at each validation and about every minute.", ge=1
     )
-    keep_checkpoints: int = key(2, "The number of latest checkpoints to keep.", ge=1, le=1000)
+    keep_checkpoints: int = key(
+        2,
+        "The number of latest checkpoints to keep. Until the run ends, those whose weights may still be needed stay "
+        "on disk too.",
+        ge=1,
+        le=1000,
+    )
     log_every: int = key(10, "The number of steps between lines in metrics.jsonl.", ge=1)
     max_skipped_steps: int = key(
         10, "Steps with a non-finite loss or gradient are skipped; the run fails after this many in a row.", ge=1
