@@ -16,7 +16,9 @@ def test_progress_is_read_back_and_unknown_keys_are_ignored() -> None:
     assert Progress.from_json({**asdict(progress), "of_a_later_version": 1}) == progress
 
 
-@pytest.mark.parametrize(("loss", "expected"), [(3.5, 3.5), (None, math.inf)])
+@pytest.mark.parametrize(
+    ("loss", "expected"), [(3.5, 3.5), (None, math.inf), (math.nan, math.inf), (-math.inf, math.inf)]
+)
 def test_an_older_checkpoint_has_the_best_validation_alone(loss: float | None, expected: float) -> None:
     older = {"step": 9, "best": 0.5, "best_loss": loss, "best_step": 6, "since_best": 1}
     best = Candidate(6, 0.5, expected)

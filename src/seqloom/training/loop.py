@@ -213,9 +213,8 @@ class Trainer:
 
     def candidate(self, evaluation: Evaluation) -> Candidate:
         """The current step with the score and the loss of an evaluation."""
-        loss = evaluation.scores.get("loss", math.inf)
-        score = float(evaluation.scores[self.task.chosen_by])
-        return Candidate(self.progress.step, score, float(loss) if math.isfinite(loss) else math.inf)
+        scores = evaluation.scores
+        return Candidate(self.progress.step, float(scores[self.task.chosen_by]), float(scores.get("loss", math.inf)))
 
     def finished(self) -> bool:
         """Whether the budget of steps or epochs is used up, or early stopping applies."""

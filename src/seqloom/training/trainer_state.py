@@ -4,11 +4,12 @@ import math
 from dataclasses import field
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Real = Annotated[float, Field(strict=True)]
+Loss = Annotated[Real, AfterValidator(lambda loss: loss if math.isfinite(loss) else math.inf)]
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Candidate:
 
     step: Count
     score: Real
-    loss: Real = math.inf
+    loss: Loss = math.inf
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Progress:
     seconds: Real = 0.0  # of all sessions
     stepping: Real = 0.0  # of these, in steps: without validations, samples and checkpoints
     candidates: list[Candidate] = field(default_factory=list)  # the best validation, and those that may become it
-    lowest_loss: Real = math.inf  # of all validations
+    lowest_loss: Loss = math.inf  # of all validations
     since_best: Count = 0  # validations since the last that improved
     waiting: Count = 0  # validations since the last that improved, or the last plateau
     plateaus: Count = 0
