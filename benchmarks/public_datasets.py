@@ -127,7 +127,9 @@ def row(name: str, spec: dict[str, Any], data: Path, seed: int, keep: Path | Non
     if keep is None:
         shutil.rmtree(out.parent)
     suffix = f"   literature {spec['literature']}" if spec["literature"] else ""
-    best = f"{readable(scores['chosen_by'])} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
+    step = scores["best_step"]
+    weights = "average weights" if step is None else f"step {step}"
+    best = f"{readable(scores['chosen_by'])} {scores['valid'][scores['chosen_by']]:.4f}, {weights}"
     return (
         f"{name:24s} {split} {readable(score)} {scores[split][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
         f"   (validation: {best}){suffix}"

@@ -116,15 +116,15 @@ def test_a_disqualified_validation_is_named_with_its_loss() -> None:
     progress(Valid(50, 1.0, {"chrf": 30.0, "loss": 3.4}, True))
     progress(Valid(100, 2.0, {"chrf": 28.0, "loss": 3.0}, False))
     progress(Valid(150, 3.0, {"chrf": 25.0, "loss": 2.8}, False))
-    progress(Disqualified(150, 50, 3.4, 2.8, 100, {"chrf": 28.0, "loss": 3.0}))
+    progress(Disqualified(150, 50, 3.4, 2.8, 0.5, 100, {"chrf": 28.0, "loss": 3.0}))
     assert progress.best is not None
     assert progress.best.step == 100
     assert out.getvalue().splitlines()[-1] == (
-        "best     epoch 2 instead of epoch 1: that loss, 3.4, is too far above the lowest, 2.8"
+        "best     epoch 2, no longer epoch 1: its loss of 3.4 is more than 0.5 above the lowest, 2.8"
     )
-    progress(Disqualified(200, 20, 3.4, 2.8, 40, {}))  # validations before the run was resumed
+    progress(Disqualified(200, 20, 3.4, 2.8, 0.5, 40, {}))  # validations before the run was resumed
     assert progress.best is None
-    assert out.getvalue().splitlines()[-1].startswith("best     step 40 instead of step 20: ")
+    assert out.getvalue().splitlines()[-1].startswith("best     step 40, no longer step 20: ")
 
 
 def test_only_samples_of_the_best_weights_are_kept() -> None:

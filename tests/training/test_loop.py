@@ -242,7 +242,7 @@ def test_a_later_lower_loss_disqualifies_the_best_validation() -> None:
     assert checkpointer.best_steps == [None, None, None]
     assert [event.best for event in events if isinstance(event, Valid)] == [True, True, True, False]
     (event,) = [event for event in events if isinstance(event, Disqualified)]
-    assert event == Disqualified(2, 1, 5.6, 4.0, 2, {"chrf": 20.0, "loss": 4.0})
+    assert event == Disqualified(2, 1, 5.6, 4.0, 0.5, 2, {"chrf": 20.0, "loss": 4.0})
 
 
 def test_the_new_best_may_be_an_earlier_validation_that_never_was_the_best() -> None:
@@ -251,7 +251,7 @@ def test_the_new_best_may_be_an_earlier_validation_that_never_was_the_best() -> 
     assert checkpointer.best_steps == [None, 2]
     assert [event.best for event in events if isinstance(event, Valid)] == [True, False, False]
     (event,) = [event for event in events if isinstance(event, Disqualified)]
-    assert event == Disqualified(3, 1, 3.4, 2.8, 2, {"chrf": 28.0, "loss": 3.0})
+    assert event == Disqualified(3, 1, 3.4, 2.8, 0.5, 2, {"chrf": 28.0, "loss": 3.0})
 
 
 def test_patience_counts_validations_in_which_neither_loss_nor_score_improved() -> None:

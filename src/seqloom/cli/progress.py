@@ -83,11 +83,11 @@ class Progress:
                     text.append("  best", "bold green")
                 print_labeled(self.console, "valid", text)
             case Disqualified():
-                former, best = (self._name_of(step) for step in (event.former, event.best))
-                loss, lowest = rounded(event.former_loss), rounded(event.lowest_loss)
-                reason = f"that loss, {loss}, is too far above the lowest, {lowest}"
-                print_labeled(self.console, "best", f"{best} instead of {former}: {reason}")
-                self.best = self._validations.get(event.best)
+                best = "the average" if event.best is None else self._name_of(event.best)
+                loss, margin, lowest = map(rounded, (event.former_loss, event.loss_margin, event.lowest_loss))
+                reason = f"its loss of {loss} is more than {margin} above the lowest, {lowest}"
+                print_labeled(self.console, "best", f"{best}, no longer {self._name_of(event.former)}: {reason}")
+                self.best = None if event.best is None else self._validations.get(event.best)
             case Average():
                 text = Text(f"average weights of {len(event.steps)} validations: {format_scores(event.scores)}")
                 print_labeled(self.console, "average", text.append("  best" * event.best, "bold green"))

@@ -82,7 +82,9 @@ class Report:
 
     @property
     def best_step(self) -> int | None:
-        """The step whose weights were kept."""
+        """The step whose weights were kept; None if they are an average, or if no file says it."""
+        if self.final.averaged:
+            return None
         return self.history.best_step if self.final.best_step is None else self.final.best_step
 
     @property

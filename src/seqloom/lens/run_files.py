@@ -106,7 +106,7 @@ class History:
     curves: (step, value) by name: loss, lr, gradient, clipped, tokens_per_second; validation scores: "valid.NAME"
     samples: texts that the model generated, spread over the run
     skipped: steps without an update, because the loss or gradient was not finite; at most MAX_SKIPS
-    best: the scores of the best validation, at `best_step`
+    best: the scores of the best validation, at `best_step`; without that, of the average if it is the best
     disqualified: validations that were the best until a later, lower loss; at most MAX_DISQUALIFIED
     start: time, device and number of parameters, unchecked
     """
@@ -201,6 +201,8 @@ class _LogReader:
                 self._add_training_step(event)
             case "valid":
                 self._add_validation(event)
+            case "average" if event.get("best") is True:
+                history.best_step, history.best = None, _validation_scores(event)
             case "disqualified":
                 self._add_disqualified(event)
             case "sample":
@@ -224,23 +226,23 @@ class _LogReader:
 
     def _add_validation(self, event: Mapping[str, object]) -> None:
         self.validated = True
-        scores = dict(list(mapping(event.get("scores")).items())[:MAX_VALIDATION_SCORES])
+        scores = _validation_scores(event)
         for name, score in scores.items():
             if f"valid.{name}" in self.curves or len(self.curves) < MAX_VALIDATION_SCORES + 5:
                 self._add_point(f"valid.{name}", score)
         self.history.epoch = finite(event.get("epoch")) or self.history.epoch
         if event.get("best") is True:
             self.history.best_step = self.step
-            self.history.best = _numbers(scores)
+            self.history.best = scores
 
     def _add_disqualified(self, event: Mapping[str, object]) -> None:
         former, best, history = integer(event.get("former")), integer(event.get("best")), self.history
-        if former is None or best is None:
+        if former is None or (best is None and event.get("best") is not None):
             return
-        losses = (number(event.get(name)) for name in ("former_loss", "lowest_loss"))
-        former_loss, lowest_loss = (math.nan if loss is None else loss for loss in losses)
-        scores = _numbers(dict(list(mapping(event.get("scores")).items())[:MAX_VALIDATION_SCORES]))
-        self.disqualified.add(Disqualified(self.step, former, former_loss, lowest_loss, best, scores))
+        values = (number(event.get(name)) for name in ("former_loss", "lowest_loss", "loss_margin"))
+        loss, lowest, margin = (math.nan if value is None else value for value in values)
+        scores = _validation_scores(event)
+        self.disqualified.add(Disqualified(self.step, former, loss, lowest, margin, best, scores))
         if best != history.best_step:
             history.best_step, history.best = best, scores
 
@@ -271,5 +273,6 @@ class _LogReader:
         return history
 
 
-def _numbers(values: Mapping[str, object]) -> dict[str, float]:
-    return {name: score for name, value in values.items() if (score := number(value)) is not None}
+def _validation_scores(event: Mapping[str, object]) -> dict[str, float]:
+    scores = list(mapping(event.get("scores")).items())[:MAX_VALIDATION_SCORES]
+    return {name: score for name, value in scores if (score := number(value)) is not None}

@@ -154,9 +154,7 @@ def average(folder: Path, trainer: Trainer, checkpointer: Checkpointer) -> Avera
     trainer.save_best(former, candidate, checkpointer)
     event = Average(progress.step, steps, evaluation.scores, progress.best is candidate)
     trainer.emit(event)
-    trainer.emit_disqualified(former)
-    if event.best:
-        progress.candidates = [former]  # the best step is that of a validation
+    trainer.emit_disqualified(former, average=candidate)
     return event
 
 

@@ -109,14 +109,16 @@ class Disqualified(Event):
     """The best validation so far is no longer the best: the loss of this one is so low that it is out of the margin.
 
     former, former_loss: the validation that was the best, by its step
-    lowest_loss: of all validations
-    best, scores: the best validation now, with the score that selects and its loss
+    lowest_loss: of all validations, and of the average of their weights
+    loss_margin: how far above the lowest loss that of the best may be
+    best, scores: the best now, with the score that selects and its loss: a validation, or None for the average
     """
 
     former: int
     former_loss: float
     lowest_loss: float
-    best: int
+    loss_margin: float
+    best: int | None
     scores: dict[str, float]
 
 

@@ -191,19 +191,20 @@ class Trainer:
                 self.emit(Sample(progress.step, **sample))
 
     def save_best(self, former: Candidate | None, current: Candidate, checkpointer: Checkpointer) -> None:
-        """Save the best weights if they are not those of before: the model's, or those of an earlier validation."""
+        """Save the best weights if they changed: the model's, or those of an earlier validation."""
         best = self.progress.candidates[0]
         if best is current:
             checkpointer.save_best(self.model)
         elif best is not former:
             checkpointer.save_best_of(best.step)
 
-    def emit_disqualified(self, former: Candidate | None) -> None:
-        """Emit an event if the best candidate of before has the better score, but its loss is now out of the margin."""
-        progress, best = self.progress, self.progress.candidates[0]
-        if former is not None and self.selection.order(former) < self.selection.order(best):
+    def emit_disqualified(self, former: Candidate | None, average: Candidate | None = None) -> None:
+        """Emit an event if the previous best has the better score, but its loss is now out of the margin."""
+        progress, best, margin = self.progress, self.progress.candidates[0], self.selection.margin
+        if former is not None and margin is not None and self.selection.order(former) < self.selection.order(best):
             scores = {self.task.chosen_by: best.score, "loss": best.loss}
-            self.emit(Disqualified(progress.step, former.step, former.loss, progress.lowest_loss, best.step, scores))
+            losses, best_step = (former.loss, progress.lowest_loss, margin), None if best is average else best.step
+            self.emit(Disqualified(progress.step, former.step, *losses, best_step, scores))
 
     def evaluate(self, split: str) -> Evaluation:
         """The scores of the current weights, in the precision of training."""

@@ -123,7 +123,8 @@ class Session:
         """Evaluate the best weights on the validation and test splits; write scores and costs."""
         progress, best = trainer.progress, trainer.progress.candidates[0]
         rule = {"chosen_by": self.task.chosen_by, "loss_margin": self.task.loss_margin}
-        content: dict[str, object] = {**rule, "best_step": best.step}
+        best_step = None if average is not None and average.best else best.step
+        content: dict[str, object] = {**rule, "best_step": best_step}
         if average is not None:
             score = average.scores[self.task.chosen_by]
             content["averaged"] = {"steps": average.steps, "score": score, "kept": average.best}
@@ -133,7 +134,7 @@ class Session:
                     evaluation = self.task.evaluate(run.model, split, self.device)
                 content[split] = evaluation.scores
                 if split == "valid":
-                    content |= self._compare_with_greedy(run, best, average, evaluation)
+                    content |= self._compare_with_greedy(run, best, evaluation)
                     content["details"] = evaluation.details
         content["cost"] = {
             "seconds": round(progress.seconds, 3),
@@ -147,9 +148,7 @@ class Session:
         trainer.emit(End(progress.step, round(progress.seconds, 3)))
         atomic_io.write(run.folder / SCORES, json.dumps(jsonable(content), indent=1, ensure_ascii=False) + "\n")
 
-    def _compare_with_greedy(
-        self, run: Run, best: Candidate, average: Average | None, evaluation: Evaluation
-    ) -> dict[str, object]:
+    def _compare_with_greedy(self, run: Run, best: Candidate, evaluation: Evaluation) -> dict[str, object]:
         """If answers are generated with a beam: the score of greedy search, and whether it is better than `evaluation`.
 
         Validation during training is greedy; in another precision than float32 it is repeated.
@@ -157,7 +156,7 @@ class Session:
         experiment, name = self.experiment, self.task.chosen_by
         if experiment.use is not Use.DECODE or experiment.decode is None or experiment.decode.beam_size == 1:
             return {}
-        score = average.scores[name] if average is not None and average.best else best.score
+        score = best.score
         if experiment.train.precision != "float32":
             with torch.inference_mode():
                 score = self.task.validate(run.model, "valid", self.device).scores[name]
