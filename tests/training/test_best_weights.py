@@ -1,15 +1,20 @@
 """The best weights of a run whose task has a margin of the loss: kept on disk while they may be needed, and resumed."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from safetensors.torch import load_file
 from torch import Tensor
 
 from seqloom.api import resume, start
+from seqloom.cli.progress import Progress as TerminalProgress
+from seqloom.cli.run_summary import show_results
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import sha256, verify
 from seqloom.lens.report import read_report
@@ -17,12 +22,13 @@ from seqloom.runs.run import Run
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Evaluation
 from seqloom.training import checkpoints
+from seqloom.training.checkpointer import RunCheckpointer
 from seqloom.training.checkpoints import MANIFEST, PROGRESS, WEIGHTS, checkpoint_path
 from seqloom.training.events import Event, Saved, Tick
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Session
 from seqloom.views.format import rounded
-from tests.training.fault_injection import run_with_fault, start_or_resume
+from tests.training.fault_injection import run_monitored, run_with_fault, start_or_resume
 from tests.training.small import lines, tiny
 from tests.training.test_crash import assert_same, results
 
@@ -89,7 +95,7 @@ def test_the_best_weights_are_those_of_the_best_validation(tmp_path: Path) -> No
 
     start(config_of(keep_checkpoints=9), tmp_path / "all")
     start(config_of(), tmp_path / "run", [listen])
-    assert kept == [[1], [2], [3], [3, 4], [5], [6]]  # the best one's weights are in the run folder
+    assert kept == [[1], [1, 2], [2, 3], [2, 3, 4], [5], [5, 6]]  # the newest, and its candidates
     assert bests == [[], [1], [2], [2], [], [5]]  # where no earlier one is the best, the current one is
     assert steps_kept(tmp_path / "run") == [6]
     content = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
@@ -107,6 +113,7 @@ def test_the_log_and_the_report_say_which_rule_decided(tmp_path: Path) -> None:
             "former": 1,
             "former_loss": 3.4,
             "lowest_loss": 2.8,
+            "loss_margin": 0.5,
             "best": 2,
             "scores": {"chrf": 28.0, "loss": 3.0},
         },
@@ -116,6 +123,7 @@ def test_the_log_and_the_report_say_which_rule_decided(tmp_path: Path) -> None:
             "former": 2,
             "former_loss": 3.0,
             "lowest_loss": 2.45,
+            "loss_margin": 0.5,
             "best": 5,
             "scores": {"chrf": 26.0, "loss": 2.45},
         },
@@ -125,6 +133,15 @@ def test_the_log_and_the_report_say_which_rule_decided(tmp_path: Path) -> None:
     for sentence in (rule, "Disqualified by a later, lower loss: the weights of step 1 (loss 3.4) and 2 (loss 3)."):
         assert sentence in page
         assert sentence in "\n".join(read_report(tmp_path / "run").lines(200))
+
+
+def test_a_best_validation_may_be_the_best_again(scores: list[tuple[float, float]], tmp_path: Path) -> None:
+    """A later one with a better score and a higher loss is the best until a lower loss disqualifies it."""
+    scores[:] = [(3.0, 28.0), (3.1, 20.0), (3.4, 30.0), (2.8, 10.0), (2.9, 9.0), (2.9, 9.0)]
+    start(config_of(keep_checkpoints=9), tmp_path / "all")
+    assert start(config_of(), tmp_path / "run").scores["best_step"] == 1
+    assert best_steps(tmp_path / "run") == [1]
+    assert same(best_weights(tmp_path / "run"), load_file(checkpoint_path(tmp_path / "all", 1) / WEIGHTS))
 
 
 def test_the_report_of_an_unfinished_run_has_the_best_validation(tmp_path: Path) -> None:
@@ -162,27 +179,90 @@ def test_a_failure_at_any_write_loses_nothing(every: int, tmp_path: Path) -> Non
         shutil.rmtree(folder.parent)
 
 
+@pytest.mark.parametrize("average", [None, 3])
+@pytest.mark.parametrize("kind", ["kill", "full"])
+def test_a_fault_while_the_weights_of_an_earlier_validation_are_saved_loses_nothing(
+    kind: str,
+    average: int | None,
+    scores: list[tuple[float, float]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At each write of `save_best_of`, and at the next ones: the log and the checkpoint, or the scores."""
+    if average is not None:  # the loss of the average disqualifies the best
+        scores[:] = [(3.4, 10.0), (3.0, 30.0), (2.8, 25.0), (2.8, 24.0), (2.9, 23.0), (2.9, 23.0), (2.4, 1.0)]
+    config, folder, writes = config_of(average_checkpoints=average), tmp_path / "0" / "run", list[int]()
+    save_best_of, monitored = RunCheckpointer.save_best_of, False
+
+    def save_and_monitor(checkpointer: RunCheckpointer, step: int) -> None:
+        nonlocal monitored
+        monitored = True
+        save_best_of(checkpointer, step)
+
+    def note(index: int) -> None:
+        if monitored and len(writes) < 16:
+            writes.append(index)
+            if kind == "kill":  # the files as a kill leaves them
+                shutil.copytree(folder.parent, tmp_path / f"at-{index}")
+
+    monkeypatch.setattr(RunCheckpointer, "save_best_of", save_and_monitor)
+    folder.parent.mkdir()
+    run_monitored(note, config, folder)
+    expected = results(folder)
+    assert len(writes) == 16
+    for index in writes:
+        broken = tmp_path / f"at-{index}" / "run"
+        if kind == "full":
+            broken.parent.mkdir()
+            error = run_with_fault(kind, index, config, broken)[1]
+            assert error is None or error.startswith("WriteError: ")
+        start_or_resume(config, broken)
+        assert_same(broken, expected)
+        shutil.rmtree(broken.parent)
+
+
 # The average ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("average", "kept", "best_step"),
+    ("average", "kept"),
     [
-        ((2.5, 26.5), True, 5),
-        ((2.5, 25.5), False, 5),
-        ((2.99, 99.0), False, 5),  # its loss is out of the margin
-        ((2.05, 26.5), True, 5),
-        ((2.05, 25.0), False, 5),
-        ((1.94, 1.0), True, 5),  # its loss disqualifies all others
+        ((2.5, 26.5), True),
+        ((2.5, 25.5), False),
+        ((2.99, 99.0), False),  # its loss is out of the margin
+        ((2.05, 26.5), True),
+        ((2.05, 25.0), False),
+        ((1.94, 1.0), True),  # its loss disqualifies all others
     ],
 )
 def test_the_average_is_kept_if_it_is_the_best(
-    average: tuple[float, float], kept: bool, best_step: int, scores: list[tuple[float, float]], tmp_path: Path
+    average: tuple[float, float], kept: bool, scores: list[tuple[float, float]], tmp_path: Path
 ) -> None:
     scores[-1] = average
     run = start(config_of(average_checkpoints=3), tmp_path / "run")
     assert run.scores["averaged"] == {"steps": [4, 5, 6], "score": average[1], "kept": kept}
-    assert run.scores["best_step"] == best_step
+    assert run.scores["best_step"] == (None if kept else 5)
+    report = read_report(tmp_path / "run")
+    assert (report.best_step, report.history.best_step) == ((None, None) if kept else (5, 5))
+    weights = "Average of the weights of steps 4, 5, 6, " if kept else "Weights of step 5, "
+    assert weights in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_average_that_disqualifies_all_validations_is_named_as_the_best(
+    scores: list[tuple[float, float]], tmp_path: Path
+) -> None:
+    scores[-1] = (1.94, 1.0)
+    out = StringIO()
+    progress = TerminalProgress(Console(file=out, width=200))
+    run = start(config_of(average_checkpoints=3), tmp_path / "run", [progress])
+    event = [line for line in lines(tmp_path / "run") if line["event"] == "disqualified"][-1]
+    assert (event["former"], event["best"], event["scores"]) == (5, None, {"chrf": 1.0, "loss": 1.94})
+    reason = "its loss of 2.45 is more than 0.5 above the lowest, 1.94"
+    assert f"the average, no longer epoch 1: {reason}" in out.getvalue()
+    assert read_report(tmp_path / "run").history.best == {"chrf": 1.0, "loss": 1.94}
+    out.truncate(0)
+    show_results(Console(file=out, width=200), run, progress)
+    assert "best     average weights of 3 validations" in out.getvalue()
 
 
 def test_the_loss_of_an_average_that_is_not_kept_may_disqualify_the_best(
@@ -247,7 +327,7 @@ def interrupted(scores: list[tuple[float, float]], tmp_path: Path) -> Path:
     scores[1:4] = [(3.0, 28.0), (3.1, 20.0), (2.8, 25.0)]
     with pytest.raises(KeyboardInterrupt):
         start(config_of(), tmp_path / "run", [interrupt_at(4)])
-    assert steps_kept(tmp_path / "run") == [2, 3]
+    assert steps_kept(tmp_path / "run") == [1, 2, 3]
     return tmp_path / "run"
 
 
@@ -272,18 +352,68 @@ def test_a_damaged_checkpoint_is_named_and_can_be_removed(interrupted: Path) -> 
     assert best_steps(interrupted) == [4]  # the next best
 
 
-def test_a_run_with_an_older_checkpoint_resumes(tmp_path: Path) -> None:
-    """It knows the best validation alone, which had been selected by its score."""
-    folder = tmp_path / "run"
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [(3.4, 30.0), (3.0, 28.0), (3.1, 20.0), (2.8, 25.0), (2.8, 24.0), (2.8, 24.0)],
+        [(3.0, 28.0), (3.1, 20.0), (3.2, 20.0), (3.4, 30.0), (2.8, 24.0), (2.8, 24.0)],  # the best again
+        [(3.4, 30.0), (3.0, 28.0), (2.8, 25.0), (3.3, 29.0), (2.45, 20.0), (2.6, 25.5)],
+    ],
+)
+@pytest.mark.parametrize("step", range(3, 7))
+def test_a_run_whose_newest_checkpoint_is_damaged_ends_the_same(
+    step: int, pairs: list[tuple[float, float]], scores: list[tuple[float, float]], tmp_path: Path
+) -> None:
+    """It continues from the one before, whose candidates are still on disk."""
+    scores[:] = pairs
+    start(config_of(keep_checkpoints=2), tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        start(config_of(), folder, [interrupt_at(3)])
+        start(config_of(keep_checkpoints=2), tmp_path / "run", [interrupt_at(step)])
+    (checkpoint_path(tmp_path / "run", step - 1) / WEIGHTS).write_bytes(b"damaged")
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
+
+
+def test_a_damaged_checkpoint_beside_the_newest_does_not_matter(tmp_path: Path) -> None:
+    start(config_of(keep_checkpoints=2), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        start(config_of(keep_checkpoints=2), tmp_path / "run", [interrupt_at(6)])
+    (checkpoint_path(tmp_path / "run", 4) / PROGRESS).write_text("damaged", encoding="utf-8")
+    resume(tmp_path / "run")
+    assert (tmp_path / "run" / "report.html").exists()
+    assert same(best_weights(tmp_path / "run"), best_weights(tmp_path / "whole"))
+
+
+def make_older(folder: Path, best_loss: float) -> None:
+    """Make the checkpoint of step 2 one of an older version: the best validation alone, selected by its score."""
     path = checkpoint_path(folder, 2)
     content = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
     for name in ("candidates", "lowest_loss"):
         del content["progress"][name]
-    content["progress"] |= {"best": 30.0, "best_loss": 3.4, "best_step": 1, "since_best": 1}
+    content["progress"] |= {"best": 30.0, "best_loss": best_loss, "best_step": 1, "since_best": 1}
     (path / PROGRESS).write_text(json.dumps(content), encoding="utf-8")
     hashes = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     (path / MANIFEST).write_text(json.dumps({**hashes, PROGRESS: sha256(path / PROGRESS)}), encoding="utf-8")
+    shutil.rmtree(checkpoint_path(folder, 1))
+
+
+@pytest.mark.parametrize("best_loss", [3.4, math.nan])
+def test_a_run_with_an_older_checkpoint_resumes(best_loss: float, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        start(config_of(), folder, [interrupt_at(3)])
+    make_older(folder, best_loss)
     assert resume(folder).scores["best_step"] == 5
     assert best_steps(folder) == [3, 5]
+
+
+def test_the_best_validation_of_an_older_checkpoint_is_not_the_best_again(
+    scores: list[tuple[float, float]], tmp_path: Path
+) -> None:
+    """Its weights are in the run folder alone, where those of a better validation replace them."""
+    scores[2:4], folder = [(3.5, 31.0), (2.95, 10.0)], tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        start(config_of(), folder, [interrupt_at(3)])
+    make_older(folder, 3.4)
+    assert resume(folder).scores["best_step"] == 5
+    assert best_steps(folder) == [4]

@@ -76,15 +76,16 @@ class RunCheckpointer:
             raise Stopped(self.folder, progress.step, self.signal_number)
 
     def save(self, trainer: Trainer) -> None:
-        trainer.progress.log_bytes = self._log_bytes
+        progress, keep, also_keep = trainer.progress, trainer.config.keep_checkpoints, set(trainer.progress.validations)
+        progress.log_bytes = self._log_bytes
+        checkpoints.drop_lost_candidates(self.folder, progress)
         atomic_io.fsync(self.folder / METRICS)
         checkpoints.save(self.folder, trainer)
-        progress = trainer.progress
-        may_become_best = [candidate.step for candidate in progress.candidates[1:]]
-        also_keep = [*progress.validations, *may_become_best]
-        checkpoints.prune(self.folder, trainer.config.keep_checkpoints, also_keep)
+        if trainer.selection.margin is not None:
+            also_keep |= checkpoints.candidate_steps(self.folder, keep)
+        checkpoints.prune(self.folder, keep, also_keep)
         self._saved_at = time.monotonic()
-        trainer.emit(Saved(trainer.progress.step))
+        trainer.emit(Saved(progress.step))
 
     @contextmanager
     def catch_signals(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -67,13 +68,37 @@ def restore(path: Path, trainer: Trainer) -> None:
         reason = str(error).splitlines()[-1].strip().rstrip(".") or type(error).__name__
         message = f"not a checkpoint of this run ({reason})"
         raise RunError(message, "Remove it to resume from an earlier one", location=path) from None
-    progress, folder = trainer.progress, path.parents[1]
-    others = (other for other in progress.candidates[1:] if checkpoint_path(folder, other.step).exists())
-    progress.candidates = [*progress.candidates[:1], *others]  # the weights of the best are saved in the run
+    drop_lost_candidates(path.parents[1], trainer.progress)
     trainer.state = None
     if (path / CARRIED).exists():
         tensors = read_tensors(path / CARRIED, trainer.device)
         trainer.state = State(tensors, position=tensors.pop("position", None), max_position=max_position)
+
+
+def drop_lost_candidates(folder: Path, progress: Progress) -> None:
+    """Drop the candidates without a checkpoint, except the best, whose weights are saved in the run.
+
+    An older run may lack the checkpoint of its best validation, which a later one may replace as the best.
+    """
+
+    def has_checkpoint(step: int) -> bool:  # that of the current step is written next
+        return step == progress.step or checkpoint_path(folder, step).exists()
+
+    best, others = progress.candidates[:1], progress.candidates[1:]
+    progress.candidates = [*best, *(candidate for candidate in others if has_checkpoint(candidate.step))]
+
+
+def candidate_steps(folder: Path, keep: int) -> set[int]:
+    """The steps of the candidates of the newest checkpoints: a session may begin at any of these.
+
+    The best is among them: a validation with a better score and a higher loss may replace it, and be disqualified.
+    """
+    steps: set[int] = set()
+    for path in list_checkpoints(folder)[-keep:]:
+        with suppress(RunError, LookupError, TypeError, ValueError):  # damaged, so no session begins there
+            progress = Progress.from_json(read_json(path / PROGRESS)["progress"])
+            steps.update(candidate.step for candidate in progress.candidates)
+    return steps
 
 
 def latest(folder: Path) -> Path | None:
