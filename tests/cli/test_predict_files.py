@@ -114,13 +114,39 @@ def test_a_header_that_the_files_of_the_run_lack_is_refused(seqloom: Seqloom, mo
     message = error_message(seqloom("predict", more_runs / "classify", "new.csv"))
     assert message == (
         "new.csv:1: the first row looks like the names of columns (id, review), and the run's own files have none. "
-        "Pass --data.header or --no-data.header."
+        "Name the column with --data.text, or pass --no-data.header."
     )
+    assert answers(seqloom("predict", more_runs / "classify", "new.csv", "--data.text", "review", "--json")) == TEXTS
+    assert answers(seqloom("predict", more_runs / "classify", "new.csv", "--data.text", "2", "--json")) == TEXTS
     assert answers(seqloom("predict", more_runs / "classify", "new.csv", "--data.header", "--json")) == TEXTS
     assert len(answers(seqloom("predict", more_runs / "classify", "new.csv", "--no-data.header", "--json"))) == 4
     Path("new.jsonl").write_text('{"label": "1", "id": "2"}\n')
     message = error_message(seqloom("predict", more_runs / "classify", "new.jsonl"))
     assert message.startswith("new.jsonl: the run reads column 2, which is no key here (keys: label, id)")
+
+
+def test_a_number_is_not_that_of_a_column_with_another_name(seqloom: Seqloom, more_runs: Path) -> None:
+    run = more_runs / "classify"
+    Path("new.csv").write_text("id,label,review\n" + "".join(f'{i},1,"{text}"\n' for i, text in enumerate(TEXTS)))
+    message = error_message(seqloom("predict", run, "new.csv", "--data.header"))
+    assert message == (
+        "new.csv: the run reads column 2, but the columns here have names (id, label, review). "
+        "Name the column with --data.text."
+    )
+    assert answers(seqloom("predict", run, "new.csv", "--data.text", "review", "--json")) == TEXTS
+
+
+def test_a_number_is_also_that_of_a_column_without_a_name(seqloom: Seqloom, runs: Path) -> None:
+    Path("new.tsv").write_text("".join(f"1\t{text}\n" for text in TEXTS))
+    assert "no column 'review'" in error_message(seqloom("predict", runs / "classify", "new.tsv"))
+    assert answers(seqloom("predict", runs / "classify", "new.tsv", "--data.text", "2", "--json")) == TEXTS
+
+
+def test_the_path_of_a_folder_is_read_and_a_word_is_not(seqloom: Seqloom, runs: Path) -> None:
+    Path("films/good").mkdir(parents=True)
+    Path("films/good/1.txt").write_text("a film")
+    assert answers(seqloom("predict", runs / "classify", "./films", "--json")) == ["a film"]
+    assert answers(seqloom("predict", runs / "classify", "films", "--json")) == ["films"]
 
 
 def test_a_bad_row_is_refused_or_skipped_only_on_request(seqloom: Seqloom, runs: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 
 import seqloom
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.recording import Recording, Row
+from seqloom.nn.recording import Recording, Row, reads_source
 from seqloom.runs.run import Run
 from tests.runs.small import data_of, train_run
 from tests.training.small import words
@@ -91,3 +91,17 @@ def test_evaluation_and_generation_are_recorded(run: Run) -> None:
             text = run.generate("ab", max_length=9)
         (row,) = rows_of(recording)
         assert "".join(map(str, row.tokens)) == ("ab" + text)[:-1]  # type: ignore[arg-type]
+
+
+def test_attention_weights_have_a_key_for_each_token(tmp_path: Path) -> None:
+    run = train_run("translate", tmp_path)
+    with seqloom.record("attention") as recording:
+        run.predict(["a b c a b", "b", "c a"])
+    rows = rows_of(recording)
+    assert len({len(row.source_tokens or []) for row in rows}) == 3
+    for row in rows:
+        assert row["attention"]
+        for path, tensors in row["attention"].items():
+            weights, tokens = tensors["weights"], row.source_tokens if reads_source(path) else row.tokens
+            assert weights.shape[2] == len(tokens or [])
+            torch.testing.assert_close(weights.sum(dim=2), torch.ones(weights.shape[:2]), rtol=0, atol=1e-5)

@@ -1,6 +1,7 @@
 """`seqloom predict`: the answers of a run to texts."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -197,7 +198,7 @@ def find_sources(
 
 
 def names_file(text: str, spec: "DataSpec") -> bool:
-    """Whether a text of the command line is the name of a file to read; a folder's name stays a text.
+    """Whether a text of the command line is the name of a file to read, or the path of a folder.
 
     It is if there is such a file, or if it has the suffix of one and no space: then it is probably misspelled. If
     inputs are files themselves, such as images, only a table is read.
@@ -206,7 +207,7 @@ def names_file(text: str, spec: "DataSpec") -> bool:
 
     try:
         if Path(text).is_dir():
-            return False
+            return os.sep in text  # a lone word stays a text
         is_file = Path(text).exists()
     except (OSError, ValueError):  # too long for a name
         return False

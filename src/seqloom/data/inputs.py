@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.problem import DataError, KeyName, UserError
 from seqloom.data.column_guess import NAME
-from seqloom.data.columns import Columns, find_columns, guess_header, read_rows, row_width, shorten
+from seqloom.data.columns import Columns, find_columns, guess_header, named_columns, read_rows, row_width, shorten
 from seqloom.data.formats import AUTO, FORMATS, Format, TableData, format_of, formats_read, refuse_tabs
 from seqloom.data.parallel_text import pair_files
 from seqloom.data.paths import without_gz
@@ -171,14 +171,19 @@ def input_columns(path: Path, form: Format, spec: DataSpec, data: TableData, key
     ):
         message = f"the run reads column {configured}, which is no key here (keys: {shorten(columns.names)})"
         raise DataError(path, message, f"Name the key with {KeyName(f'data.{role.key}')}", code="number-of-key")
-    if not (form.keyed or columns.header or "header" in keys_of_file):
+    named = f"Name the column with {KeyName(f'data.{role.key}')}"
+    if columns.header and not form.keyed and role.key not in keys_of_file and (configured or "").isdecimal():
+        usual = named_columns(columns.names, (role,), {role.key: None})[role.key]
+        if usual != columns.indices[0]:  # the number is of a file without names, which may have other columns
+            names = f"the columns here have names ({shorten(columns.names)})"
+            raise DataError(path, f"the run reads column {configured}, but {names}", named, code="header-differs")
+    if not (form.keyed or columns.header or {"header", role.key} & set(keys_of_file)):
         rows = [list(map(str, record)) for _, record in columns.head]
         width = row_width(path, rows, (role,))
         if any(guess_header(rows, width, roles) for roles in (spec.roles, (role,))):
             names = f"the first row looks like the names of columns ({shorten(rows[0])})"
-            either = f"{KeyName('data.header', True)} or {KeyName('data.header', False)}"
-            message = f"{names}, and the run's own files have none"
-            raise DataError(Location(str(path), 1), message, f"Pass {either}", code="header-differs")
+            message, without = f"{names}, and the run's own files have none", KeyName("data.header", False)
+            raise DataError(Location(str(path), 1), message, f"{named}, or pass {without}", code="header-differs")
     columns.head.clear()
     return columns
 

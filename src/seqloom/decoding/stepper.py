@@ -10,9 +10,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from seqloom.decoding.beam import PartialHypothesis
 from seqloom.nn.model import GenerativeModel
-from seqloom.nn.record import attends_to_memory, keep_rows, record
+from seqloom.nn.record import keep_rows, record
 from seqloom.nn.recorded_step import StepRows
-from seqloom.nn.recording import Recording
+from seqloom.nn.recording import Recording, attends_to_memory
 from seqloom.nn.state import State
 
 Logits = Float[Tensor, "rows vocabulary"]

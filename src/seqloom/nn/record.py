@@ -180,15 +180,6 @@ def keep_rows(rows: Sequence[StepRow | None], scored_rows: Iterable[StepRow | No
             recorder.keep([row for row in rows if row is not None], steps)
 
 
-def attends_to_memory(path: str) -> bool:
-    """Whether the attention recorded at this path is cross-attention.
-
-    >>> attends_to_memory("decoder.0.cross.layer.memory"), attends_to_memory("decoder.0.attention.layer")
-    (True, False)
-    """
-    return path.split(".")[-1] == "memory"
-
-
 def scope(name: str) -> AbstractContextManager[None]:
     """Append a name to the path of tensors that are offered within the block."""
     if torch.compiler.is_compiling() or not _recordings.get():

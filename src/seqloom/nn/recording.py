@@ -227,7 +227,8 @@ class Call(ByKind):
 class Row(ByKind):
     """A row of a call without padding: `row["gates"][path][name]` is [time, …], as if it had been alone in its batch.
 
-    In attention weights, keys of other rows' padding stay, with the weight 0.
+    Attention weights are [heads, queries, keys]. Where the tokens are unknown, as those of a lone layer, keys that are
+    padding stay, with the weight 0.
     """
 
     def __init__(self, call: Call, row: int) -> None:
@@ -243,16 +244,41 @@ class Row(ByKind):
         return None if self._call.source_tokens is None else self._call.source_tokens[self._row]
 
     def __getitem__(self, kind: str) -> Layers:
-        return {
+        layers = {
             path: {
                 name: tensor[self._row].narrow(joined.time - 1, 0, joined.lengths[self._row])
                 for name, tensor in joined.tensors.items()
             }
             for path, joined in self._call.joined(kind).items()
         }
+        if kind != "attention":
+            return layers
+        return {
+            path: {name: weights[..., : self._keys(path)] for name, weights in tensors.items()}
+            for path, tensors in layers.items()
+        }
+
+    def _keys(self, path: str) -> int | None:
+        """The number of tokens that an attention layer attends to; None if unknown."""
+        tokens = self.source_tokens if reads_source(path) else self.tokens
+        return None if tokens is None else len(tokens)
 
     def __repr__(self) -> str:
         return f"Row({', '.join(self.kinds)})"
+
+
+def attends_to_memory(path: str) -> bool:
+    """Whether the attention recorded at this path is cross-attention.
+
+    >>> attends_to_memory("decoder.0.cross.layer.memory"), attends_to_memory("decoder.0.attention.layer")
+    (True, False)
+    """
+    return path.split(".")[-1] == "memory"
+
+
+def reads_source(path: str) -> bool:
+    """Whether the keys of the attention at this path are of the source."""
+    return attends_to_memory(path) or path.split(".")[0] == "encoder"
 
 
 # Joining tensors -----------------------------------------------------------------------------------------------------

@@ -252,6 +252,8 @@ def with_files(
         if key is None or not key.of_file:
             message = f"{KeyName(f'data.{name}')} is fixed by the run and can't be changed; {join_words(of_file)} can"
             raise UserError(message, location=location)
+    if "header" in of_file and any(role.key in data for role in config.data_spec.roles):
+        data = {"header": None, **data}  # a name implies a header; with a number it is guessed
     # Validated without the run's other keys, which describe other files.
     section = experiment({"task": config.task, "data": {"train": files, "format": config.data.format, **data}}).data
     changes = {name: getattr(section, name) for name in data}

@@ -31,8 +31,8 @@ from seqloom.models.family import Family
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.layer import Layer
 from seqloom.nn.model import EncoderDecoder
-from seqloom.nn.record import attends_to_memory, name_tokens, record
-from seqloom.nn.recording import Recording
+from seqloom.nn.record import name_tokens, record
+from seqloom.nn.recording import Recording, attends_to_memory
 from seqloom.nn.state import State
 from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.vision import ImageStem
