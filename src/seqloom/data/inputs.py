@@ -176,7 +176,7 @@ def input_columns(path: Path, form: Format, spec: DataSpec, data: TableData, key
         usual = named_columns(columns.names, (role,), {role.key: None})[role.key]
         if usual != columns.indices[0]:  # the number is of a file without names, which may have other columns
             names = f"the columns here have names ({shorten(columns.names)})"
-            raise DataError(path, f"the run reads column {configured}, but {names}", named, code="header-differs")
+            raise DataError(path, f"the run reads column {configured}, but {names}", named, code="number-of-name")
     if not (form.keyed or columns.header or {"header", role.key} & set(keys_of_file)):
         rows = [list(map(str, record)) for _, record in columns.head]
         width = row_width(path, rows, (role,))
