@@ -66,7 +66,8 @@ def predict(
       .csv .tsv .jsonl  the column that the run was trained on: texts, sources or
                         image paths; the other columns may be missing
       .conllu .conll    the words of each sentence, for a tagger
-      a folder          the texts of its files, for a classifier (with --file)
+      a folder          the texts of its files, for a classifier (with --file,
+                        or as a path such as ./folder)
       any other name    a text per line, for a language model too; for a
                         captioner an image path per line (with --file)
 

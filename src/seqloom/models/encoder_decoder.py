@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NO_ENCODER = "none"
 
 # What the decoder knows of the source without attention, in the description of a model.
-INITIAL_STATES = {
+BRIDGE_DESCRIPTIONS = {
     "last": "the encoder's last",
     "last-map": "a learned map of the encoder's last",
     "mean": "the mean of the source",
@@ -387,8 +387,8 @@ def describe(section: Family) -> str:
         words.append("read in both directions")
     if isinstance(own, AttentionDecoderKeys):
         words.append("no attention" if own.attention == "none" else f"{own.attention} attention")
-        if own.attention == "none" and own.bridge in INITIAL_STATES:
-            words.append(f"initial state {INITIAL_STATES[own.bridge]}")
+        if own.attention == "none" and own.bridge in BRIDGE_DESCRIPTIONS:
+            words.append(f"initial state {BRIDGE_DESCRIPTIONS[own.bridge]}")
         if own.attention == "none" and own.context_pool != "none":
             words.append(f"the {own.context_pool} of the source at {own.context_input} step")
     return ", ".join(words)
